@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the library makes errors: MakeError(ErrorKind::kCorruptData, "footer of {} is cut short: {} bytes", path, n).
+// A message says what, where (file, row group, column, line) and what to do; values last.
+#pragma once
+
+#include <arrow/result.h>
+#include <arrow/status.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "icebound/error.h"
+
+namespace icebound {
+
+/// Builds a failed status of `kind`. The arrow::StatusCode is the nearest one (so that Arrow's own callers react well).
+[[nodiscard]] arrow::Status ErrorStatus(ErrorKind kind, std::string message);
+
+template <typename... Args>
+[[nodiscard]] arrow::Status MakeError(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
+  return ErrorStatus(kind, fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Gives a status that came from Arrow a kind (when it has none) and prefixes `context` ("reading x.parquet, row group 3").
+[[nodiscard]] arrow::Status WithContext(const arrow::Status& status, ErrorKind kind_if_none, std::string_view context);
+
+/// The one named way to drop a status on purpose (destructors, clean-up after a first error).
+inline void IgnoreError(const arrow::Status&) {}
+
+}  // namespace icebound

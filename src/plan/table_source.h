@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table as the planner sees it. The plan only names the runtime's types: who scans (a Parquet file, a registered reader, later an Iceberg
+// table) lives above.
+#pragma once
+
+#include <arrow/result.h>
+#include <arrow/type.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "expr/expr.h"
+
+namespace icebound::runtime {
+class StreamSource;
+struct QueryContext;
+}  // namespace icebound::runtime
+
+namespace icebound::plan {
+
+/// What the plan asks of a scan. The source may ignore filters and limit (they are hints: the plan keeps its own Filter and Limit above when
+/// the source does not say that it applied them).
+struct ScanRequest {
+  std::vector<int> projection;          ///< columns of TableSource::schema(), in the order wanted
+  std::vector<expr::ExprPtr> filters;   ///< conjuncts over the projected columns
+  std::optional<int64_t> limit;         ///< rows enough for the plan
+  bool ordered = false;                 ///< keep the table's own order: one stream
+};
+
+struct TableStatistics {
+  std::optional<int64_t> rows;
+  std::optional<int64_t> bytes;
+};
+
+/// Immutable once made; thread safe.
+class TableSource {
+ public:
+  virtual ~TableSource() = default;
+  virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;
+  virtual TableStatistics statistics() const { return {}; }
+  /// One line for EXPLAIN: "parquet lineitem.parquet (1 file, 53 row groups)".
+  virtual std::string Describe() const = 0;
+  /// True when the scan drops every row a filter rejects, so that the plan needs no Filter above.
+  virtual bool AppliesFiltersExactly() const { return false; }
+  /// False for one-shot inputs (a registered reader): the plan must not scan it twice.
+  virtual bool CanScanAgain() const { return true; }
+  virtual arrow::Result<std::unique_ptr<runtime::StreamSource>> Scan(const ScanRequest& request, runtime::QueryContext* context) const = 0;
+};
+
+/// How SQL names become tables; the session implements it. Errors have no position: the binder adds it.
+class TableResolver {
+ public:
+  virtual ~TableResolver() = default;
+  /// FROM a.b.c
+  virtual arrow::Result<std::shared_ptr<TableSource>> ResolveName(const std::vector<std::string>& parts) = 0;
+  /// FROM 'path, glob or directory'
+  virtual arrow::Result<std::shared_ptr<TableSource>> ResolvePath(const std::string& path) = 0;
+  /// Known names, for "did you mean".
+  virtual std::vector<std::string> TableNames() const = 0;
+};
+
+}  // namespace icebound::plan

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+#include "base/error.h"
+
+namespace icebound::runtime {
+
+/// Set once by any thread (or a signal handler: lock-free), read at every batch by the workers.
+class CancellationToken {
+ public:
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  arrow::Status Check() const {
+    return cancelled() ? MakeError(ErrorKind::kCancelled, "the statement was cancelled") : arrow::Status::OK();
+  }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace icebound::runtime

@@ -10,7 +10,8 @@
 
 namespace icebound {
 
-/// How concurrent operators share the limit. kFair divides it evenly among the spillable ones; kGreedy serves first come first (to compare).
+/// How concurrent operators share the limit. kFair divides it evenly among the spillable ones; kGreedy serves first come first
+/// (to compare).
 enum class PoolPolicy { kFair, kGreedy };
 
 /// What a session may use. Only the limit is required.
@@ -27,13 +28,14 @@ struct BoundedSessionConfig {
   std::optional<int64_t> spill_limit_bytes;    ///< default: 90 % of the free space at start
   std::optional<PoolPolicy> pool;              ///< default kFair
 
-  /// True for the command line, which owns its process: the limit then covers the libraries too, VmHWM <= min(limit + 50 MiB, max(limit, 128 MiB)).
-  /// In a host program (the default) the promise is growth over the session's start <= limit + 50 MiB.
+  /// True for the command line, which owns its process: the limit then covers the libraries too, VmHWM <= min(limit + 50 MiB,
+  /// max(limit, 128 MiB)). In a host program (the default) the promise is growth over the session's start <= limit + 50 MiB.
   bool owns_process = false;
 };
 
-/// Bytes from a number and a unit: B KB MB GB TB or KiB MiB GiB TiB (all 1024-based), any case, one space allowed, fractions allowed ("1.5GB"); "50%" is
-/// of the memory this process may use (cgroup first, then the machine). Anything else is ErrorKind::kInvalidInput quoting the text.
+/// Bytes from a number and a unit: B KB MB GB TB or KiB MiB GiB TiB (all 1024-based), any case, one space allowed, fractions
+/// allowed ("1.5GB"); "50%" is of the memory this process may use (cgroup first, then the machine). Anything else is
+/// ErrorKind::kInvalidInput quoting the text.
 arrow::Result<int64_t> ParseMemoryLimit(std::string_view text);
 
 }  // namespace icebound

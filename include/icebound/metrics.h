@@ -10,7 +10,7 @@ namespace icebound {
 struct OperatorMetrics {
   std::string name;
   int64_t rows = 0;
-  double seconds = 0;          ///< inside the operator, children excluded, summed over threads
+  double seconds = 0;  ///< inside the operator, children excluded, summed over threads
   int64_t peak_bytes = 0;
   int64_t spilled_bytes = 0;
   int64_t spill_levels = 0;
@@ -18,17 +18,17 @@ struct OperatorMetrics {
 
 /// A snapshot of a statement's (or session's) counters.
 struct QueryMetrics {
-  int64_t peak_rss_bytes = 0;      ///< VmHWM of the process
+  int64_t peak_rss_bytes = 0;  ///< VmHWM of the process
   int64_t memory_limit_bytes = 0;
   int64_t peak_ledger_bytes = 0;
-  int64_t reserved_bytes = 0;      ///< held now
-  int64_t spilled_bytes = 0;       ///< written to spill files, as stored
-  int64_t spilled_raw_bytes = 0;   ///< the same before compression
-  int64_t spill_peak_bytes = 0;    ///< most disk in use at one time
+  int64_t reserved_bytes = 0;     ///< held now
+  int64_t spilled_bytes = 0;      ///< written to spill files, as stored
+  int64_t spilled_raw_bytes = 0;  ///< the same before compression
+  int64_t spill_peak_bytes = 0;   ///< most disk in use at one time
   int64_t spill_files = 0;
   int64_t input_rows = 0;
   int64_t input_bytes = 0;
-  int64_t input_rows_expected = 0; ///< 0 when unknown
+  int64_t input_rows_expected = 0;  ///< 0 when unknown
   int64_t output_rows = 0;
   double wall_seconds = 0;
   double cpu_seconds = 0;

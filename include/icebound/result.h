@@ -15,14 +15,16 @@ namespace icebound {
 
 /// How WriteParquet (and COPY ... (FORMAT parquet)) writes.
 struct ParquetWriteOptions {
-  std::string compression = "snappy";                ///< "zstd", "snappy" or "none"
-  std::optional<int> compression_level;              ///< zstd only
-  std::optional<int64_t> row_group_rows;             ///< default 122,880
-  std::optional<int64_t> row_group_bytes;            ///< encoded bytes; default: rows alone decide
-  std::optional<int64_t> file_size_bytes;            ///< start a new file part-00000.parquet, ... in directory `path` beyond this many bytes
+  std::string compression = "snappy";      ///< "zstd", "snappy" or "none"
+  std::optional<int> compression_level;    ///< zstd only
+  std::optional<int64_t> row_group_rows;   ///< default 122,880
+  std::optional<int64_t> row_group_bytes;  ///< encoded bytes; default: rows alone decide
+  std::optional<int64_t>
+      file_size_bytes;  ///< start a new file part-00000.parquet, ... in directory `path` beyond this many bytes
 };
 
-/// The rows of one statement, streamed: nothing is collected unless asked, and they can be taken once. Not thread safe. Keeps its session alive.
+/// The rows of one statement, streamed: nothing is collected unless asked, and they can be taken once. Not thread safe. Keeps its
+/// session alive.
 class Result {
  public:
   virtual ~Result() = default;

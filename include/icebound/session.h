@@ -23,14 +23,15 @@
 
 namespace icebound {
 
-/// A bounded session. Sessions are independent: no global state, two with different limits may live in one process. One statement runs at a
-/// time; Cancel() and metrics() may be called from any thread, the rest from one thread at a time. Batches that came out of a Result must be released before the last
-/// shared_ptr to the session goes (readers and results hold one).
+/// A bounded session. Sessions are independent: no global state, two with different limits may live in one process. One statement
+/// runs at a time; Cancel() and metrics() may be called from any thread, the rest from one thread at a time. Batches that came
+/// out of a Result must be released before the last shared_ptr to the session goes (readers and results hold one).
 class Session {
  public:
   virtual ~Session() = default;
 
-  /// Names a Parquet file, glob or directory: local, s3://, gs://, abfs://. The schema is read now; the files must not change while used.
+  /// Names a Parquet file, glob or directory: local, s3://, gs://, abfs://. The schema is read now; the files must not change
+  /// while used.
   virtual arrow::Status RegisterParquet(std::string name, const std::string& path_or_glob_or_dir) = 0;
 
   /// Names a stream of batches. It can be scanned once.
@@ -39,7 +40,8 @@ class Session {
   /// Storage properties ("s3.endpoint", "s3.access-key-id", ...; the names PyIceberg uses).
   virtual arrow::Status SetProperty(const std::string& key, const std::string& value) = 0;
 
-  /// Binds and plans one statement. Errors point at line, column and a caret. Rows are computed when the result is read; COPY runs when its result is.
+  /// Binds and plans one statement. Errors point at line, column and a caret. Rows are computed when the result is read; COPY
+  /// runs when its result is.
   virtual arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text) = 0;
 
   /// The plan as text; with `analyze` the statement runs and every operator shows rows, time, peak bytes and spilled bytes.
@@ -48,11 +50,13 @@ class Session {
   /// Counters since the session started; operators are those of the last statement.
   virtual QueryMetrics metrics() const = 0;
 
-  /// Stops the running statement at its next batch: it fails with ErrorKind::kCancelled. Lock-free, callable from a signal handler.
+  /// Stops the running statement at its next batch: it fails with ErrorKind::kCancelled. Lock-free, callable from a signal
+  /// handler.
   virtual void Cancel() = 0;
 };
 
-/// Opens a session: checks the limit (at least 32 MiB), creates the private spill directory and removes those that dead processes left.
+/// Opens a session: checks the limit (at least 32 MiB), creates the private spill directory and removes those that dead processes
+/// left.
 arrow::Result<std::shared_ptr<Session>> CreateBoundedSession(const BoundedSessionConfig& config);
 
 }  // namespace icebound

@@ -5,8 +5,9 @@
 //   Prepare()      runs every breaker below (sort, build sides, aggregates) to its end; called once, on the coordinating thread
 //   OpenStream()   then gives the operator's rows, on up to max_streams() threads side by side
 //
-// A streaming operator (filter, project) prepares its child and wraps the child's streams. A breaker drains its child in Prepare() with
-// DrainInParallel and streams what it built. So a plan is one tree, a pipeline is what lies between two breakers, and no exchange is needed.
+// A streaming operator (filter, project) prepares its child and wraps the child's streams. A breaker drains its child in
+// Prepare() with DrainInParallel and streams what it built. So a plan is one tree, a pipeline is what lies between two breakers,
+// and no exchange is needed.
 #pragma once
 
 #include <functional>
@@ -42,8 +43,8 @@ class Operator : public runtime::StreamSource {
   const std::shared_ptr<arrow::Schema> schema_;
 };
 
-/// Runs `consume(worker, stream)` for up to min(source.max_streams(), context.threads) streams of a prepared source, a thread each (the caller's is
-/// one of them), and joins. The first error stops the others at their next batch and is returned.
+/// Runs `consume(worker, stream)` for up to min(source.max_streams(), context.threads) streams of a prepared source, a thread
+/// each (the caller's is one of them), and joins. The first error stops the others at their next batch and is returned.
 arrow::Status DrainInParallel(QueryContext* context, runtime::StreamSource* source,
                               const std::function<arrow::Status(int worker, BatchStream* stream)>& consume);
 

@@ -7,8 +7,9 @@
 
 namespace icebound::runtime {
 
-/// Charges the time of a scope to one operator, children excluded: a timer that starts inside another one on the same thread stops the outer until
-/// it ends. So the sum over operators is the time the threads were busy. Use one in every Next() and around a breaker's work.
+/// Charges the time of a scope to one operator, children excluded: a timer that starts inside another one on the same thread
+/// stops the outer until it ends. So the sum over operators is the time the threads were busy. Use one in every Next() and around
+/// a breaker's work.
 class OperatorTimer {
  public:
   explicit OperatorTimer(OperatorMetrics& metrics) : metrics_(metrics), outer_(current_), started_(Clock::now()) {

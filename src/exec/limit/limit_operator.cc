@@ -47,8 +47,7 @@ class EmptyStream final : public BatchStream {
 
 }  // namespace
 
-LimitOperator::LimitOperator(QueryContext* context, std::unique_ptr<Operator> child, std::optional<int64_t> limit,
-                             int64_t offset)
+LimitOperator::LimitOperator(QueryContext* context, std::unique_ptr<Operator> child, std::optional<int64_t> limit, int64_t offset)
     : Operator(context, "limit", child->schema()), child_(std::move(child)), limit_(limit), offset_(offset) {}
 
 arrow::Status LimitOperator::Prepare() {

@@ -48,8 +48,7 @@ ProjectOperator::~ProjectOperator() { mutable_metrics().peak_bytes = consumer_->
 arrow::Result<std::unique_ptr<BatchStream>> ProjectOperator::OpenStream() {
   ARROW_ASSIGN_OR_RAISE(auto input, child_->OpenStream());
   return std::make_unique<ProjectStream>(std::move(input), exprs_, schema(),
-                                         expr::EvalContext{consumer_->pool(), context()->statement_time_us},
-                                         mutable_metrics());
+                                         expr::EvalContext{consumer_->pool(), context()->statement_time_us}, mutable_metrics());
 }
 
 }  // namespace icebound::exec

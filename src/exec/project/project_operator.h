@@ -9,7 +9,8 @@
 
 namespace icebound::exec {
 
-/// Computes one column an expression. Streaming: as many streams as its child. Columns that are only renamed or reordered are shared, not copied.
+/// Computes one column an expression. Streaming: as many streams as its child. Columns that are only renamed or reordered are
+/// shared, not copied.
 class ProjectOperator final : public Operator {
  public:
   /// `schema` names the outputs; its types are those of `exprs`.

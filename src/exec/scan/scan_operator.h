@@ -7,7 +7,8 @@
 
 namespace icebound::exec {
 
-/// Reads a table: hands out the streams of a StreamSource (a Parquet scan, a registered reader) as an operator's own, counted and timed.
+/// Reads a table: hands out the streams of a StreamSource (a Parquet scan, a registered reader) as an operator's own, counted and
+/// timed.
 class ScanOperator final : public Operator {
  public:
   ScanOperator(QueryContext* context, std::string name, std::unique_ptr<runtime::StreamSource> source);

@@ -9,7 +9,8 @@
 
 namespace icebound::exec {
 
-/// UNION ALL: each stream works through the children in order, so one stream gives all rows of the first child, then of the second, ...
+/// UNION ALL: each stream works through the children in order, so one stream gives all rows of the first child, then of the
+/// second, ...
 class UnionAllOperator final : public Operator {
  public:
   /// The children have the column types of `schema`; names may differ.

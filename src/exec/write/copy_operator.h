@@ -7,7 +7,8 @@
 
 namespace icebound::exec {
 
-/// COPY ... TO: writes every row of its child to a sink in Prepare(), all or nothing, and then gives one row: how many there were.
+/// COPY ... TO: writes every row of its child to a sink in Prepare(), all or nothing, and then gives one row: how many there
+/// were.
 class CopyOperator final : public Operator {
  public:
   /// `schema` has the one column of the answer, `count`.

@@ -2,10 +2,12 @@
 //
 // The protocol between everything that produces batches and everything that takes them. A pipeline is a chain of BatchStreams
 // pulled by one thread; several threads run several chains over one StreamSource, which hands out morsels (a Parquet row group,
-// a merge range). Pull keeps one-to-many operators (join probes, unnesting) and LIMIT simple, and a result reader is just a stream.
+// a merge range). Pull keeps one-to-many operators (join probes, unnesting) and LIMIT simple, and a result reader is just a
+// stream.
 //
-// A batch is bounded by rows and bytes (QueryContext::batch_rows, batch_bytes); one wider row travels alone. Its buffers are charged to the
-// MemoryConsumer of whoever made it, until the last reference goes: hold a batch no longer than needed, and copy what you keep.
+// A batch is bounded by rows and bytes (QueryContext::batch_rows, batch_bytes); one wider row travels alone. Its buffers are
+// charged to the MemoryConsumer of whoever made it, until the last reference goes: hold a batch no longer than needed, and copy
+// what you keep.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -23,8 +25,8 @@ class BatchStream {
   virtual arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
 };
 
-/// Makes the streams of one pipeline. OpenStream may be called from any thread, at most max_streams() times side by side; together the
-/// streams deliver every row once. When max_streams() is 1 the rows keep the source's own order.
+/// Makes the streams of one pipeline. OpenStream may be called from any thread, at most max_streams() times side by side;
+/// together the streams deliver every row once. When max_streams() is 1 the rows keep the source's own order.
 class StreamSource {
  public:
   virtual ~StreamSource() = default;
@@ -34,7 +36,8 @@ class StreamSource {
   virtual arrow::Result<std::unique_ptr<BatchStream>> OpenStream() = 0;
 };
 
-/// Where batches end: a file writer, a queue. Not thread safe. Exactly one of Finish and Abort is called, or neither: destruction aborts.
+/// Where batches end: a file writer, a queue. Not thread safe. Exactly one of Finish and Abort is called, or neither: destruction
+/// aborts.
 class BatchSink {
  public:
   virtual ~BatchSink() = default;

@@ -17,10 +17,10 @@ struct QueryContext {
   spill::DiskManager& disk;
   const CancellationToken& cancellation;
   MetricsRegistry& metrics;
-  int threads = 1;                           ///< target_partitions
+  int threads = 1;  ///< target_partitions
   int64_t batch_rows = 8192;
   int64_t batch_bytes = int64_t{1} << 20;
-  int64_t statement_time_us = 0;             ///< now() of the statement, UTC microseconds since the epoch
+  int64_t statement_time_us = 0;  ///< now() of the statement, UTC microseconds since the epoch
 
   /// For tests: every breaker spills after each batch it takes.
   bool force_spill = false;

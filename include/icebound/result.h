@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
 #include <arrow/result.h>
 #include <arrow/table.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,12 +31,20 @@ class Result {
  public:
   virtual ~Result() = default;
   virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;
+  /// Runs the plan up to its first row (sorts, COPY): optional, the calls below do it too.
+  virtual arrow::Status Prepare() = 0;
   /// A reader that runs the plan as it is pulled. Destroying it stops the plan and frees its memory and spill files.
   virtual arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> ToReader() = 0;
   /// All rows in memory, from Arrow's default pool and outside the limit: for small results.
   virtual arrow::Result<std::shared_ptr<arrow::Table>> ToTable() = 0;
   /// Writes the rows to one Parquet file (or a directory with file_size_bytes), all or nothing. Returns the rows written.
   virtual arrow::Result<int64_t> WriteParquet(const std::string& path, const ParquetWriteOptions& options = {}) = 0;
+  /// Writes the rows to a file, all or nothing. The format is options["format"] or the extension (.parquet .csv .arrow .json
+  /// .jsonl); the other options are those of COPY, in text. Returns the rows written.
+  virtual arrow::Result<int64_t> WriteFile(const std::string& path, const std::map<std::string, std::string>& options = {}) = 0;
+  /// Writes the rows to an open stream as they come: "table", "csv", "json", "jsonl" or "arrow". Returns the rows written.
+  virtual arrow::Result<int64_t> WriteStream(arrow::io::OutputStream* out, const std::string& format) = 0;
+  /// Safe from any thread while another one reads.
   virtual QueryMetrics metrics() const = 0;
 };
 

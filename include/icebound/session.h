@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "icebound/config.h"
 #include "icebound/error.h"
@@ -43,6 +44,9 @@ class Session {
   /// Binds and plans one statement. Errors point at line, column and a caret. Rows are computed when the result is read; COPY
   /// runs when its result is.
   virtual arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text) = 0;
+
+  /// Cuts a text into its statements (for scripts), comments and empty ones dropped.
+  virtual arrow::Result<std::vector<std::string>> SplitStatements(std::string_view text) const = 0;
 
   /// The plan as text; with `analyze` the statement runs and every operator shows rows, time, peak bytes and spilled bytes.
   virtual arrow::Result<std::string> Explain(std::string_view text, bool analyze = false) = 0;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/statement.h"
+
+#include <sys/resource.h>
+
+namespace icebound {
+namespace {
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + time.tv_usec * 1e-6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+int64_t NowMicroseconds() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+StatementMetrics::StatementMetrics(const SessionResources& resources)
+    : resources_(resources),
+      cpu_seconds_before_(CpuSeconds()),
+      spilled_bytes_before_(resources.disk->written_bytes()),
+      spilled_raw_bytes_before_(resources.disk->written_raw_bytes()),
+      spill_files_before_(resources.disk->created_files()) {}
+
+void StatementMetrics::MarkFinished() {
+  QueryMetrics snapshot = Snapshot();
+  std::lock_guard lock(mutex_);
+  if (!final_) final_ = std::move(snapshot);
+}
+
+QueryMetrics StatementMetrics::Snapshot() const {
+  {
+    std::lock_guard lock(mutex_);
+    if (final_) return *final_;
+  }
+  QueryMetrics out;
+  out.peak_rss_bytes = memory::ProbeResidentMemory().peak_bytes;
+  out.memory_limit_bytes = resources_.memory_limit_bytes;
+  out.peak_ledger_bytes = resources_.ledger->peak_bytes();
+  out.reserved_bytes = resources_.ledger->reserved_bytes();
+  out.spilled_bytes = resources_.disk->written_bytes() - spilled_bytes_before_;
+  out.spilled_raw_bytes = resources_.disk->written_raw_bytes() - spilled_raw_bytes_before_;
+  out.spill_peak_bytes = resources_.disk->peak_used_bytes();
+  out.spill_files = resources_.disk->created_files() - spill_files_before_;
+  out.input_rows = registry_.input_rows;
+  out.input_bytes = registry_.input_bytes;
+  out.input_rows_expected = registry_.input_rows_total;
+  out.output_rows = registry_.output_rows;
+  out.wall_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  out.cpu_seconds = CpuSeconds() - cpu_seconds_before_;
+  registry_.ForEachOperator([&](const runtime::OperatorMetrics& metrics) {
+    OperatorMetrics& row = out.operators.emplace_back();
+    row.name = metrics.name;
+    row.rows = metrics.rows;
+    row.seconds = static_cast<double>(metrics.busy_ns) * 1e-9;
+    row.peak_bytes = metrics.peak_bytes;
+    row.spilled_bytes = metrics.spilled_bytes;
+    row.spill_levels = metrics.spill_levels;
+  });
+  return out;
+}
+
+Statement::Statement(SessionResources& resources, std::shared_ptr<StatementMetrics> metrics)
+    : metrics_(std::move(metrics)),
+      context_{*resources.ledger, *resources.disk, resources.cancellation, metrics_->registry()} {
+  context_.threads = resources.threads;
+  context_.batch_rows = resources.batch_rows;
+  context_.statement_time_us = NowMicroseconds();
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> Statement::Next() {
+  auto batch = Pull();
+  if (!batch.ok() || *batch == nullptr) Close();
+  return batch;
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> Statement::Pull() {
+  if (root_ == nullptr) return nullptr;
+  ARROW_RETURN_NOT_OK(context_.cancellation.Check());
+  if (stream_ == nullptr) {
+    ARROW_RETURN_NOT_OK(root_->Prepare());
+    ARROW_ASSIGN_OR_RAISE(stream_, root_->OpenStream());
+  }
+  ARROW_ASSIGN_OR_RAISE(auto batch, stream_->Next());
+  if (batch != nullptr) context_.metrics.output_rows.fetch_add(batch->num_rows(), std::memory_order_relaxed);
+  return batch;
+}
+
+void Statement::Close() {
+  stream_.reset();
+  root_.reset();
+  metrics_->MarkFinished();
+}
+
+}  // namespace icebound

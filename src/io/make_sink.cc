@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/make_sink.h"
+
+#include "base/error.h"
+#include "io/parquet_writer.h"
+
+namespace icebound::io {
+namespace {
+
+arrow::Result<std::string> FormatOf(const std::string& path, const CopyOptions& options) {
+  if (auto format = TextOption(options, "format")) return *format;
+  const size_t slash = path.find_last_of('/');
+  const size_t dot = path.find_last_of('.');
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) {
+    return MakeError(ErrorKind::kInvalidInput, "cannot tell the format of {}: give it an extension or the option FORMAT", path);
+  }
+  return path.substr(dot + 1);
+}
+
+}  // namespace
+
+arrow::Result<std::unique_ptr<runtime::BatchSink>> MakeSink(const std::string& path, const CopyOptions& options,
+                                                            std::shared_ptr<arrow::Schema> schema, FileSystems* file_systems,
+                                                            runtime::QueryContext* context) {
+  ARROW_ASSIGN_OR_RAISE(const std::string format, FormatOf(path, options));
+  if (format == "parquet") {
+    ARROW_ASSIGN_OR_RAISE(ParquetWriteOptions parsed, ParseParquetOptions(options));
+    return ParquetWriter::Make(parsed, std::move(schema), path, file_systems, context);
+  }
+  return MakeError(ErrorKind::kInvalidInput, "unknown output format \"{}\": known are parquet", format);
+}
+
+}  // namespace icebound::io

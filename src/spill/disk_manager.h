@@ -2,97 +2,71 @@
 //
 // The disk manager: one private, locked directory a process; spill files written and read a block at a time.
 //
-//   <spill directory>/icebound-<pid>-<random>/       0700, held by an flock on <dir>/lock
-//     lock                                           owner's pid, for people
+//   <spill directory>/icebound-<pid>-<random>/       0700, held by an flock on its lock file
+//     lock                                           0600, the owner's pid, for people
 //     <n>-<purpose>.spill                            0600
 //
-// The next start removes directories whose lock is free (their owner is gone) and never touches a held one.
+// The next start removes directories whose lock is free (their owner is gone) and never touches a held one
+// (private_directory.h has the protocol). spill_file.h has the file, block_codec.h the block and its bytes.
 //
-// File = sequence of blocks, each
-//   +--------+---------+----------+-------+----------+-----------+-----------------+
-//   | magic  | codec   | rows     | raw   | stored   | checksum  | stored bytes... |
-//   | 4 B    | 4 B     | 4 B      | 4 B   | 4 B      | 8 B XXH3  |                 |
-//   +--------+---------+----------+-------+----------+-----------+-----------------+
-// raw/stored are the sizes before and after compression; the checksum covers the stored bytes and the head.
+// Quota: bytes on disk of all files, in whole allocation units, never exceed limit_bytes; a write beyond it, or a full disk, is
+// ErrorKind::kDiskLimit naming the directory and the bytes. Read-back blocks are freed progressively (hole punching), so disk
+// use stays near 1x the data; where the file system cannot punch holes the bytes stay counted until the file goes.
 //
-// Quota: bytes on disk of all files never exceed limit_bytes; a write beyond it, or ENOSPC, is ErrorKind::kDiskLimit naming the
-// directory and the bytes. Read-back blocks are freed progressively (hole punching), so disk use stays near 1x the data.
-// Open descriptors are bounded (max_open_files) whatever the number of files: the least recently used one is closed and
-// reopened on demand.
+// Memory: the scratch for compression is allocated by Make (scratch_buffers times kScratchBytes) and never again, so that
+// spilling needs no memory when there is none. Descriptors: one for the directory, one for the lock, and at most max_open_files
+// for all spill files and readers together.
 #pragma once
 
+#include <arrow/memory_pool.h>
 #include <arrow/result.h>
 #include <arrow/status.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+
+#include "spill/spill_file.h"
 
 namespace icebound::spill {
 
 struct DiskManagerOptions {
-  std::string directory;                     ///< empty: the system's temporary directory
-  std::optional<int64_t> limit_bytes;        ///< default: 90 % of the free space now
-  int max_open_files = 64;                   ///< at least 4; fewer when RLIMIT_NOFILE leaves fewer
+  std::string directory;               ///< must exist; empty: the system's temporary directory
+  std::optional<int64_t> limit_bytes;  ///< default: 90 % of the free space now
+  int max_open_files = 64;             ///< at least 4; fewer when RLIMIT_NOFILE leaves fewer
+  int scratch_buffers = 0;             ///< threads that may compress side by side (more take turns); 0: one a CPU, at most 8
+  arrow::MemoryPool* pool = nullptr;   ///< charged for the scratch; null: plain heap, for the caller to account for
 };
 
-enum class BlockCodec : uint32_t { kNone = 0, kLz4 = 1 };
-
-/// A block read back: `bytes` point into the reader's buffer and live until its next call.
-struct BlockView {
-  std::span<const uint8_t> bytes;
-  int64_t rows = 0;
-};
-
-/// Reads one file's blocks in order, releasing them behind it when `consume` was asked. Not thread safe.
-class SpillReader {
- public:
-  virtual ~SpillReader() = default;
-  /// The next block, decompressed and checked; nullopt at the end. kCorruptData names the file and offset.
-  virtual arrow::Result<std::optional<BlockView>> Next() = 0;
-  /// Reads the next block into the caller's memory: `out` must hold max_block_bytes() of the file. Returns bytes and rows.
-  virtual arrow::Result<std::optional<BlockView>> NextInto(std::span<uint8_t> out) = 0;
-};
-
-/// A finished or growing file. Deleting the last reference deletes the file. Append is not thread safe; different readers of one
-/// finished file may run on different threads.
-class SpillFile {
- public:
-  virtual ~SpillFile() = default;
-  /// Appends one block (at most 16 MiB raw). Compresses with LZ4 unless measured not to pay for this file.
-  virtual arrow::Status Append(std::span<const uint8_t> bytes, int64_t rows) = 0;
-  /// No more appends; required before reading.
-  virtual arrow::Status Finish() = 0;
-
-  /// Opens a reader from `first_block` on. consume=true frees blocks on disk behind the reader: only one such reader a file.
-  virtual arrow::Result<std::unique_ptr<SpillReader>> OpenReader(bool consume, int64_t first_block = 0) = 0;
-
-  virtual int64_t rows() const = 0;
-  virtual int64_t blocks() const = 0;
-  virtual int64_t raw_bytes() const = 0;         ///< before compression
-  virtual int64_t stored_bytes() const = 0;      ///< written to disk, ever
-  virtual int64_t max_block_bytes() const = 0;   ///< the largest raw block
-};
-
-/// Thread safe.
+/// Thread safe. Files may outlive it, but are of no use then: their bytes went with the directory.
 class DiskManager {
  public:
+  /// kInvalidInput for a directory that does not exist or is none, kIo for one that cannot be written.
   static arrow::Result<std::unique_ptr<DiskManager>> Make(const DiskManagerOptions& options);
-  virtual ~DiskManager() = default;  ///< removes the directory
+  ~DiskManager();  ///< removes the directory
+
+  DiskManager(const DiskManager&) = delete;
+  DiskManager& operator=(const DiskManager&) = delete;
 
   /// `purpose` goes into the file name and messages: "sort-run", "join-build".
-  virtual arrow::Result<std::shared_ptr<SpillFile>> CreateFile(std::string_view purpose) = 0;
+  arrow::Result<std::shared_ptr<SpillFile>> CreateFile(std::string_view purpose);
 
-  virtual const std::string& directory() const = 0;       ///< the private one
-  virtual int64_t limit_bytes() const = 0;
-  virtual int64_t used_bytes() const = 0;                  ///< on disk now
-  virtual int64_t peak_used_bytes() const = 0;
-  virtual int64_t written_bytes() const = 0;               ///< ever, stored size
-  virtual int64_t written_raw_bytes() const = 0;           ///< ever, before compression
-  virtual int64_t created_files() const = 0;
+  const std::string& directory() const;  ///< the private one
+  int64_t limit_bytes() const;
+  int64_t used_bytes() const;  ///< on disk now
+  int64_t peak_used_bytes() const;
+  int64_t written_bytes() const;      ///< ever, stored size
+  int64_t written_raw_bytes() const;  ///< ever, before compression
+  int64_t created_files() const;
+  int max_open_files() const;     ///< descriptors its files may hold
+  int64_t scratch_bytes() const;  ///< memory held from Make to the end
+
+ private:
+  explicit DiskManager(std::shared_ptr<SpillStore> store) : store_(std::move(store)) {}
+
+  const std::shared_ptr<SpillStore> store_;
 };
 
 }  // namespace icebound::spill

@@ -78,8 +78,12 @@ class MemoryConsumer {
   /// True when the ledger wants memory back: spill at the next batch. Cleared by the consumer's next Release.
   virtual bool reclaim_requested() const = 0;
 
-  /// An arrow::MemoryPool charged to this consumer. Owned by the ledger: valid as long as the ledger is.
+  /// An arrow::MemoryPool charged to this consumer. Owned by the ledger: valid as long as the ledger is. An allocation is met as by Reserve.
   virtual arrow::MemoryPool* pool() = 0;
+
+  /// The same, but an allocation is met as by TryReserve: a failure means "spill and try again". Buffers may be grown and freed only through
+  /// the pool they came from.
+  virtual arrow::MemoryPool* try_pool() = 0;
 };
 
 struct MemoryLedgerOptions {
@@ -87,6 +91,9 @@ struct MemoryLedgerOptions {
   int64_t baseline_bytes = 0;            ///< resident bytes that are not ours to lend
   bool inside_host = false;              ///< library in a host program: promise growth <= limit + 50 MiB
   PoolPolicy policy = PoolPolicy::kFair;
+
+  /// A required request that finds no room waits for busy consumers to spill; it fails when none of them released anything for this long.
+  int64_t stall_timeout_ms = 2000;
 };
 
 constexpr int64_t kMinimumLimitBytes = int64_t{32} << 20;

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/bounded_ledger.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+#include "base/byte_size.h"
+#include "base/error.h"
+
+namespace icebound::memory {
+namespace {
+
+// Room for the buffers of a scan or two to grow by while every spillable consumer is full.
+constexpr int64_t kHeadroomBytesMax = 8 << 20;
+
+// Freed blocks kept for reuse: enough for the working set of two decoding threads.
+constexpr int64_t kRetainedBytesMax = 32 << 20;
+
+// An account whose consumer is gone is reused only when this many newer ones wait: whoever still knows its pool meets its own name.
+constexpr size_t kIdleAccountsMin = 64;
+
+/// The consumer's end of an account.
+class ConsumerHandle final : public MemoryConsumer {
+ public:
+  ConsumerHandle(BoundedLedger* ledger, ConsumerAccount* account, std::string name)
+      : ledger_(ledger), account_(account), name_(std::move(name)) {}
+  ~ConsumerHandle() override { ledger_->Close(account_); }
+
+  const std::string& name() const override { return name_; }
+  bool TryReserve(int64_t bytes) override { return ledger_->TryReserve(account_, bytes); }
+  arrow::Status Reserve(int64_t bytes) override { return ledger_->Reserve(account_, bytes); }
+  void Release(int64_t bytes) override { ledger_->Release(account_, bytes); }
+  int64_t reserved_bytes() const override { return account_->held_bytes.load(); }
+  int64_t peak_bytes() const override { return account_->peak_bytes.load(); }
+  int64_t share_bytes() const override { return ledger_->ShareBytes(account_); }
+  bool reclaim_requested() const override { return account_->wanted_bytes.load(std::memory_order_relaxed) > 0; }
+  arrow::MemoryPool* pool() override { return &account_->pool; }
+  arrow::MemoryPool* try_pool() override { return &account_->try_pool; }
+
+ private:
+  BoundedLedger* const ledger_;
+  ConsumerAccount* const account_;
+  const std::string name_;
+};
+
+void RaiseTo(int64_t value, std::atomic<int64_t>* peak) {
+  int64_t seen = peak->load(std::memory_order_relaxed);
+  while (seen < value && !peak->compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+BoundedLedger::BoundedLedger(const MemoryLedgerOptions& options, int64_t granted_bytes)
+    : limit_bytes_(options.limit_bytes),
+      granted_bytes_(granted_bytes),
+      headroom_bytes_(std::min(granted_bytes / 16, kHeadroomBytesMax)),
+      policy_(options.policy),
+      stall_timeout_(options.stall_timeout_ms),
+      allocator_(&committed_, std::min(granted_bytes / 8, kRetainedBytesMax)) {
+  accounts_.push_back(std::make_unique<ConsumerAccount>(this));
+  session_account_ = accounts_.back().get();
+  session_account_->name = "session";
+  session_account_->open = true;
+}
+
+BoundedLedger::~BoundedLedger() {
+#ifndef NDEBUG
+  if (held_bytes_.load() != 0) {
+    std::fprintf(stderr, "icebound: a memory ledger was destroyed while held: %s\n", DescribeTopConsumers(8).c_str());
+    std::abort();
+  }
+#endif
+}
+
+std::unique_ptr<MemoryConsumer> BoundedLedger::AddConsumer(std::string name, Reclaimer* reclaimer) {
+  std::lock_guard lock(mutex_);
+  ConsumerAccount* account = FindReusableAccount();
+  if (account == nullptr) {
+    accounts_.push_back(std::make_unique<ConsumerAccount>(this));
+    account = accounts_.back().get();
+  }
+  account->name = name;
+  account->reclaimer = reclaimer;
+  account->open = true;
+  account->peak_bytes.store(0);
+  account->wanted_bytes.store(0);
+  if (reclaimer != nullptr) spillable_.push_back(account);
+  return std::make_unique<ConsumerHandle>(this, account, std::move(name));
+}
+
+ConsumerAccount* BoundedLedger::FindReusableAccount() {
+  ConsumerAccount* oldest = nullptr;
+  size_t idle = 0;
+  for (const auto& account : accounts_) {
+    if (account->open || account->held_bytes.load() != 0) continue;
+    ++idle;
+    if (oldest == nullptr || account->closed_sequence < oldest->closed_sequence) oldest = account.get();
+  }
+  return idle > kIdleAccountsMin ? oldest : nullptr;
+}
+
+void BoundedLedger::Close(ConsumerAccount* account) {
+  {
+    std::unique_lock lock(mutex_);
+    std::erase(spillable_, account);
+    unpinned_.wait(lock, [account] { return account->pins == 0; });
+    account->reclaimer = nullptr;
+  }
+  const int64_t reserved_bytes = account->reserved_bytes.load();
+  if (reserved_bytes > 0) Release(account, reserved_bytes);
+  std::lock_guard lock(mutex_);
+  account->closed_sequence = ++close_count_;
+  account->open = false;
+}
+
+int64_t BoundedLedger::available_bytes() const {
+  return std::max<int64_t>(0, granted_bytes_ - committed_.now() + allocator_.trimmable_bytes());
+}
+
+void BoundedLedger::Trim() { allocator_.Trim(std::numeric_limits<int64_t>::max()); }
+
+std::string BoundedLedger::DescribeTopConsumers(int count) const {
+  std::vector<std::pair<int64_t, std::string>> lines;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& account : accounts_) {
+      const int64_t held_bytes = account->held_bytes.load();
+      if (held_bytes > 0) lines.emplace_back(held_bytes, account->name);
+    }
+  }
+  std::sort(lines.begin(), lines.end(), std::greater<>());
+  std::string text;
+  for (size_t i = 0; i < lines.size() && i < static_cast<size_t>(count); ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", lines[i].second, FormatBytes(lines[i].first));
+  }
+  if (lines.size() > static_cast<size_t>(count)) text += fmt::format(", and {} more", lines.size() - static_cast<size_t>(count));
+  return text.empty() ? "nothing" : text;
+}
+
+// ---- reservations ----
+
+bool BoundedLedger::TryReserve(ConsumerAccount* account, int64_t bytes) {
+  const bool taken =
+      ObtainOptional({account, Urgency::kOptional, bytes, [&](int64_t ceiling_bytes) { return committed_.TryAdd(bytes, ceiling_bytes); }});
+  if (taken) account->reserved_bytes.fetch_add(bytes);
+  return taken;
+}
+
+arrow::Status BoundedLedger::Reserve(ConsumerAccount* account, int64_t bytes) {
+  if (!committed_.TryAdd(bytes, granted_bytes_)) {
+    ARROW_RETURN_NOT_OK(ObtainRequired(
+        {account, Urgency::kRequired, bytes, [&](int64_t ceiling_bytes) { return committed_.TryAdd(bytes, ceiling_bytes); }}));
+  }
+  Charge(account, bytes);
+  account->reserved_bytes.fetch_add(bytes);
+  return arrow::Status::OK();
+}
+
+void BoundedLedger::Release(ConsumerAccount* account, int64_t bytes) {
+  account->reserved_bytes.fetch_sub(bytes);
+  Discharge(account, bytes);
+  committed_.Subtract(bytes);
+  account->wanted_bytes.store(0, std::memory_order_relaxed);
+  if (waiters_.load() > 0) NotifyWaiters();
+}
+
+// ---- blocks ----
+
+arrow::Status BoundedLedger::Allocate(ConsumerAccount* account, Urgency urgency, int64_t bytes, int64_t alignment, uint8_t** out) {
+  const int64_t block_bytes = BlockBytes(bytes, alignment);
+  auto attempt = [&, this](int64_t ceiling_bytes) {
+    *out = allocator_.Allocate(bytes, alignment, ceiling_bytes);
+    return *out != nullptr;
+  };
+  if (urgency == Urgency::kOptional) {
+    const Request request{account, urgency, block_bytes, attempt};
+    return ObtainOptional(request) ? arrow::Status::OK() : RefusedError(request);
+  }
+  if (!attempt(granted_bytes_)) ARROW_RETURN_NOT_OK(ObtainRequired({account, urgency, block_bytes, attempt}));
+  Charge(account, block_bytes);
+  return arrow::Status::OK();
+}
+
+arrow::Status BoundedLedger::Reallocate(ConsumerAccount* account, Urgency urgency, int64_t old_bytes, int64_t new_bytes, int64_t alignment,
+                                        uint8_t** block) {
+  const int64_t more_bytes = BlockBytes(new_bytes, alignment) - BlockBytes(old_bytes, alignment);
+  auto attempt = [&, this](int64_t ceiling_bytes) {
+    uint8_t* moved = allocator_.Reallocate(*block, old_bytes, new_bytes, alignment, ceiling_bytes);
+    if (moved != nullptr) *block = moved;
+    return moved != nullptr;
+  };
+  if (more_bytes <= 0) {
+    // A smaller block may need a new one before the old one goes; when there is no room for it, the old one serves: it is large enough,
+    // but its size would no longer follow from `new_bytes`. So a required request is made either way.
+    if (!attempt(granted_bytes_)) ARROW_RETURN_NOT_OK(ObtainRequired({account, Urgency::kRequired, -more_bytes, attempt}));
+    Discharge(account, -more_bytes);
+    if (more_bytes < 0 && waiters_.load() > 0) NotifyWaiters();
+    return arrow::Status::OK();
+  }
+  if (urgency == Urgency::kOptional) {
+    const Request request{account, urgency, more_bytes, attempt};
+    return ObtainOptional(request) ? arrow::Status::OK() : RefusedError(request);
+  }
+  if (!attempt(granted_bytes_)) ARROW_RETURN_NOT_OK(ObtainRequired({account, urgency, more_bytes, attempt}));
+  Charge(account, more_bytes);
+  return arrow::Status::OK();
+}
+
+void BoundedLedger::Free(ConsumerAccount* account, uint8_t* block, int64_t bytes, int64_t alignment) {
+  const int64_t block_bytes = BlockBytes(bytes, alignment);
+  allocator_.Free(block, bytes, alignment);
+  Discharge(account, block_bytes);
+  if (account->wanted_bytes.load(std::memory_order_relaxed) > 0) account->wanted_bytes.fetch_sub(block_bytes, std::memory_order_relaxed);
+  if (waiters_.load() > 0) NotifyWaiters();
+}
+
+// ---- charging and shares ----
+
+void BoundedLedger::Charge(ConsumerAccount* account, int64_t bytes) {
+  held_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  RaiseTo(account->held_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes, &account->peak_bytes);
+}
+
+void BoundedLedger::Discharge(ConsumerAccount* account, int64_t bytes) {
+  account->held_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  held_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+int64_t BoundedLedger::HeldBySpillableLocked() const {
+  int64_t bytes = 0;
+  for (const ConsumerAccount* account : spillable_) bytes += account->held_bytes.load(std::memory_order_relaxed);
+  return bytes;
+}
+
+int64_t BoundedLedger::ShareLocked(const ConsumerAccount* asker, int64_t asker_extra_bytes) const {
+  const int64_t lendable_bytes = granted_bytes_ - headroom_bytes_;
+  const int64_t spillable_bytes = HeldBySpillableLocked();
+  // Committed by the allocator but neither held nor trimmable: the unused ends of slabs that are in use.
+  const int64_t held_bytes = held_bytes_.load(std::memory_order_relaxed);
+  const int64_t stuck_bytes = std::max<int64_t>(0, committed_.now() - allocator_.trimmable_bytes() - held_bytes);
+  const int64_t unspillable_bytes = held_bytes - spillable_bytes + stuck_bytes;
+  if (policy_ == PoolPolicy::kGreedy) {
+    const int64_t own_bytes = asker->held_bytes.load(std::memory_order_relaxed) - asker_extra_bytes;
+    return std::max<int64_t>(0, lendable_bytes - (held_bytes + stuck_bytes - asker_extra_bytes - own_bytes));
+  }
+  int64_t active = 0;
+  for (const ConsumerAccount* account : spillable_) {
+    if (account == asker || account->held_bytes.load(std::memory_order_relaxed) > 0) ++active;
+  }
+  return std::max<int64_t>(0, lendable_bytes - unspillable_bytes) / std::max<int64_t>(1, active);
+}
+
+bool BoundedLedger::ClaimShare(ConsumerAccount* account, int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (account->reclaimer != nullptr && policy_ == PoolPolicy::kFair) {
+    if (account->held_bytes.load(std::memory_order_relaxed) + bytes > ShareLocked(account, 0)) return false;
+  }
+  Charge(account, bytes);
+  return true;
+}
+
+int64_t BoundedLedger::ShareBytes(const ConsumerAccount* account) const {
+  std::lock_guard lock(mutex_);
+  if (account->reclaimer == nullptr) return granted_bytes_;
+  return ShareLocked(account, 0);
+}
+
+}  // namespace icebound::memory

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/consumer_pool.h"
+
+#include "base/error.h"
+#include "memory/bounded_ledger.h"
+
+namespace icebound::memory {
+namespace {
+
+arrow::Status CheckRequest(int64_t bytes, int64_t alignment) {
+  if (bytes < 0) return MakeError(ErrorKind::kInternal, "an allocation of {} bytes was asked for", bytes);
+  if (alignment <= 0 || (alignment & (alignment - 1)) != 0 || alignment > ResidentAllocator::kAlignmentMax) {
+    return MakeError(ErrorKind::kInternal, "an allocation aligned to {} bytes was asked for; powers of two up to {} are possible", alignment,
+                     ResidentAllocator::kAlignmentMax);
+  }
+  return arrow::Status::OK();
+}
+
+}  // namespace
+
+arrow::Status ConsumerPool::Allocate(int64_t size, int64_t alignment, uint8_t** out) {
+  ARROW_RETURN_NOT_OK(CheckRequest(size, alignment));
+  ARROW_RETURN_NOT_OK(ledger_->Allocate(account_, urgency_, size, alignment, out));
+  CountGrowth(size);
+  return arrow::Status::OK();
+}
+
+arrow::Status ConsumerPool::Reallocate(int64_t old_size, int64_t new_size, int64_t alignment, uint8_t** ptr) {
+  ARROW_RETURN_NOT_OK(CheckRequest(new_size, alignment));
+  ARROW_RETURN_NOT_OK(ledger_->Reallocate(account_, urgency_, old_size, new_size, alignment, ptr));
+  if (new_size > old_size) {
+    CountGrowth(new_size - old_size);
+  } else {
+    allocated_bytes_.fetch_sub(old_size - new_size, std::memory_order_relaxed);
+  }
+  return arrow::Status::OK();
+}
+
+void ConsumerPool::Free(uint8_t* buffer, int64_t size, int64_t alignment) {
+  ledger_->Free(account_, buffer, size, alignment);
+  allocated_bytes_.fetch_sub(size, std::memory_order_relaxed);
+}
+
+void ConsumerPool::ReleaseUnused() { ledger_->Trim(); }
+
+void ConsumerPool::CountGrowth(int64_t bytes) {
+  const int64_t now = allocated_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  total_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  allocation_count_.fetch_add(1, std::memory_order_relaxed);
+  int64_t peak = peak_bytes_.load(std::memory_order_relaxed);
+  while (peak < now && !peak_bytes_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace icebound::memory

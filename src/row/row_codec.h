@@ -87,8 +87,10 @@ class RowCodec {
 
  private:
   class Column;  // how one column is written and read
+  class Output;  // the columns of a batch while it is decoded
 
   RowCodec();
+  arrow::Status CheckBatch(const arrow::RecordBatch& batch, int64_t first_row, size_t rows) const;
 
   std::shared_ptr<arrow::Schema> output_schema_;
   std::vector<Column> columns_;

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 and Ctrl-C in the middle of a spill: no output appears, and the next start (or the cancelled run itself) leaves nothing behind."""
+
+import signal
+import subprocess
+import time
+
+import pytest
+
+import measure
+
+
+def start(lineitem, spill_dir, target, limit="64MiB"):
+    return subprocess.Popen(
+        [measure.PROGRAM, "--memory-limit", limit, "--threads", "2", "--spill-dir", spill_dir, "sql",
+         f"COPY (SELECT * FROM '{lineitem}' ORDER BY l_comment) TO '{target}'"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_spill(spill_dir, process, at_least=8 << 20):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the sort ended before it could be stopped: " + process.stderr.read()
+        if sum(path.stat().st_size for path in spill_dir.rglob("*.spill")) >= at_least:
+            return
+        time.sleep(0.01)
+    raise AssertionError("nothing was spilled within a minute")
+
+
+@pytest.fixture
+def spill_dir(tmp_path):
+    folder = tmp_path / "spill"
+    folder.mkdir()
+    return folder
+
+
+def test_kill_9_then_the_next_start_cleans(spill_dir, tmp_path, lineitem):
+    target = tmp_path / "out.parquet"
+    process = start(lineitem, spill_dir, target)
+    wait_for_spill(spill_dir, process)
+    process.kill()
+    process.wait()
+    assert list(spill_dir.iterdir()) != []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["spill"]
+    done = measure.run_icebound(["sql", "SELECT 1"], spill_dir=spill_dir)
+    assert done.exit_code == 0, done.stderr
+    assert list(spill_dir.iterdir()) == []
+
+
+def test_the_next_start_leaves_a_living_one_alone(spill_dir, tmp_path, lineitem):
+    target = tmp_path / "out.parquet"
+    process = start(lineitem, spill_dir, target)
+    wait_for_spill(spill_dir, process)
+    done = measure.run_icebound(["sql", "SELECT 1"], spill_dir=spill_dir)
+    assert done.exit_code == 0, done.stderr
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    assert target.exists()
+    assert list(spill_dir.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_cancels_and_cleans(spill_dir, tmp_path, lineitem, number):
+    target = tmp_path / "out.parquet"
+    process = start(lineitem, spill_dir, target)
+    wait_for_spill(spill_dir, process)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, (process.returncode, stderr)
+    assert not target.exists()
+    assert list(spill_dir.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["spill"]
+
+

@@ -109,8 +109,8 @@ SortNode::SortNode(PlanPtr child, std::vector<SortKey> keys, std::optional<int64
 std::string SortNode::Describe() const {
   std::vector<std::string> items;
   for (const SortKey& key : keys_) {
-    items.push_back(fmt::format("{} {} NULLS {}", key.expr->ToString(), key.descending ? "DESC" : "ASC",
-                                key.nulls_first ? "FIRST" : "LAST"));
+    items.push_back(
+        fmt::format("{} {} NULLS {}", key.expr->ToString(), key.descending ? "DESC" : "ASC", key.nulls_first ? "FIRST" : "LAST"));
   }
   std::string text = fmt::format("Sort: {}", fmt::join(items, ", "));
   if (fetch_) text += fmt::format(" fetch={}", *fetch_);
@@ -134,8 +134,7 @@ PlanPtr LimitNode::WithChildren(std::vector<PlanPtr> children) const {
   return std::make_shared<LimitNode>(std::move(children.front()), limit_, offset_);
 }
 
-UnionAllNode::UnionAllNode(std::vector<PlanPtr> children)
-    : LogicalPlan(PlanKind::kUnionAll, UnionSchema(children), children) {}
+UnionAllNode::UnionAllNode(std::vector<PlanPtr> children) : LogicalPlan(PlanKind::kUnionAll, UnionSchema(children), children) {}
 
 std::string UnionAllNode::Describe() const { return "UnionAll"; }
 
@@ -146,14 +145,13 @@ PlanPtr UnionAllNode::WithChildren(std::vector<PlanPtr> children) const {
 ValuesNode::ValuesNode(std::shared_ptr<arrow::Schema> schema, std::vector<std::vector<expr::ExprPtr>> rows)
     : LogicalPlan(PlanKind::kValues, std::move(schema), {}), rows_(std::move(rows)) {}
 
-std::string ValuesNode::Describe() const {
-  return fmt::format("Values: {} row{}", rows_.size(), rows_.size() == 1 ? "" : "s");
-}
+std::string ValuesNode::Describe() const { return fmt::format("Values: {} row{}", rows_.size(), rows_.size() == 1 ? "" : "s"); }
 
 PlanPtr ValuesNode::WithChildren(std::vector<PlanPtr>) const { return std::make_shared<ValuesNode>(schema(), rows_); }
 
 CopyNode::CopyNode(PlanPtr child, std::string path, std::map<std::string, std::string> options)
-    : LogicalPlan(PlanKind::kCopy, arrow::schema({arrow::field("count", arrow::int64(), /*nullable=*/false)}), {std::move(child)}),
+    : LogicalPlan(PlanKind::kCopy, arrow::schema({arrow::field("count", arrow::int64(), /*nullable=*/false)}),
+                  {std::move(child)}),
       path_(std::move(path)),
       options_(std::move(options)) {}
 

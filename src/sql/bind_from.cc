@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FROM: tables, quoted paths, subqueries; and WITH, whose queries are tables too.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sql/binder.h"
+#include "sql/nearest_name.h"
+#include "sql/quoted_paths.h"
+
+namespace icebound::sql {
+
+using plan::PlanPtr;
+
+namespace {
+
+std::string StringArgument(const Node& argument) { return std::string(argument["sval"].Text("sval")); }
+
+/// The table name of a path: "lineitem" for 'dir/lineitem.parquet', so that columns can be qualified without an alias. Empty for
+/// globs and directories.
+std::string NameOfPath(std::string_view path) {
+  std::string_view name = path.substr(path.find_last_of("/\\") + 1);
+  name = name.substr(0, name.find('.'));
+  return name.find_first_of("*?[]{}") == std::string_view::npos ? std::string(name) : std::string();
+}
+
+}  // namespace
+
+const CommonTable* CommonTableScope::Find(const std::string& name) const {
+  for (const CommonTableScope* scope = this; scope != nullptr; scope = scope->parent_) {
+    const auto found = scope->tables_.find(name);
+    if (found != scope->tables_.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+void CommonTableScope::AppendNames(std::vector<std::string>* names) const {
+  for (const CommonTableScope* scope = this; scope != nullptr; scope = scope->parent_) {
+    for (const auto& entry : scope->tables_) names->push_back(entry.first);
+  }
+}
+
+arrow::Status Binder::BindWith(const Node& with, const QueryEnvironment& environment, CommonTableScope* scope) {
+  ARROW_RETURN_NOT_OK(context_.OnlyFields(with, {"ctes", "recursive", "location"}));
+  if (with.Flag("recursive")) return context_.Unsupported(with.location(), "WITH RECURSIVE");
+  for (const Node& common : with["ctes"].items()) {
+    const int offset = common.location();
+    const std::string name(common.Text("ctename"));
+    if (common.Text("ctematerialized") == "CTEMaterializeAlways") return context_.Unsupported(offset, "WITH ... AS MATERIALIZED");
+    if (common["search_clause"]) return context_.Unsupported(offset, "SEARCH");
+    if (common["cycle_clause"]) return context_.Unsupported(offset, "CYCLE");
+    ARROW_RETURN_NOT_OK(context_.OnlyFields(common, {"ctename", "aliascolnames", "ctematerialized", "ctequery", "location"}));
+    if (!common["ctequery"].Is("SelectStmt")) return context_.Unsupported(offset, "WITH queries that change data");
+    const int64_t nodes_before = context_.plan_nodes();
+    const size_t scans_before = context_.one_shot_scan_count();
+    ARROW_ASSIGN_OR_RAISE(PlanPtr plan, BindQuery(common["ctequery"], {scope, environment.outer}));
+    const std::vector<std::string> names = NameParts(common["aliascolnames"]);
+    if (static_cast<int>(names.size()) > plan->schema()->num_fields()) {
+      return context_.Invalid(offset, "WITH query \"{}\" has {} columns available but {} columns specified", name,
+                              plan->schema()->num_fields(), names.size());
+    }
+    if (!names.empty()) {
+      std::vector<std::string> all = plan->schema()->field_names();
+      std::copy(names.begin(), names.end(), all.begin());
+      plan = std::make_shared<plan::ProjectNode>(plan, ColumnsOf(*plan), std::move(all));
+    }
+    // Defining the query reads nothing; every use of its name will.
+    CommonTable table{std::move(plan), context_.plan_nodes() - nodes_before + 1, context_.TakeOneShotScans(scans_before)};
+    if (!scope->Add(name, std::move(table))) {
+      return context_.Invalid(offset, "WITH query name \"{}\" specified more than once", name);
+    }
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Result<Binder::FromClause> Binder::BindFrom(const Node& select, const QueryEnvironment& environment) {
+  FromClause from;
+  from.scope = std::make_unique<Scope>(environment.outer);
+  const std::vector<Node> items = select["fromClause"].items();
+  if (items.empty()) {
+    // One row without columns, so that the select list is evaluated once.
+    from.plan =
+        std::make_shared<plan::ValuesNode>(arrow::schema(arrow::FieldVector{}), std::vector<std::vector<expr::ExprPtr>>(1));
+    return from;
+  }
+  if (items.size() > 1) return context_.Unsupported(items[1].FirstLocation(), "several tables in FROM (joins)");
+  ARROW_ASSIGN_OR_RAISE(FromItem item, BindFromItem(items.front(), environment));
+  from.plan = std::move(item.plan);
+  ARROW_RETURN_NOT_OK(context_.Position(from.scope->AddTable(std::move(item.table)), items.front().FirstLocation()));
+  return from;
+}
+
+arrow::Result<Binder::FromItem> Binder::BindFromItem(const Node& node, const QueryEnvironment& environment) {
+  BindContext::Nesting nesting(context_);
+  const int offset = node.FirstLocation();
+  ARROW_RETURN_NOT_OK(context_.CheckDepth(offset));
+  ARROW_RETURN_NOT_OK(context_.AddPlanNodes(1, offset));
+  if (node.Is("RangeVar")) return BindTableName(node, environment);
+  if (node.Is("RangeFunction")) return BindTableFunction(node);
+  if (node.Is("RangeSubselect")) return BindSubquery(node, environment);
+  if (node.Is("JoinExpr")) return context_.Unsupported(context_.KeywordBefore(node["rarg"].FirstLocation(), "join"), "joins");
+  if (node.Is("RangeTableSample")) return context_.Unsupported(node.location(), "TABLESAMPLE");
+  return context_.Unsupported(offset, fmt::format("{} in FROM", node.type()));
+}
+
+arrow::Result<PlanPtr> Binder::ScanOf(std::shared_ptr<plan::TableSource> source, const std::string& name, int offset) {
+  ARROW_RETURN_NOT_OK(context_.AddScan(*source, name, offset));
+  plan::ScanRequest request;
+  request.projection.resize(static_cast<size_t>(source->schema()->num_fields()));
+  std::iota(request.projection.begin(), request.projection.end(), 0);
+  return std::make_shared<plan::ScanNode>(std::move(source), name, std::move(request));
+}
+
+arrow::Status Binder::UnknownTable(const arrow::Status& status, const std::vector<std::string>& parts,
+                                   const QueryEnvironment& environment, int offset) {
+  const bool suggested = status.message().find("did you mean") != std::string::npos;
+  if (GetErrorKind(status) != ErrorKind::kNotFound || suggested) return context_.Position(status, offset);
+  std::vector<std::string> names = context_.tables().TableNames();
+  if (environment.common_tables) environment.common_tables->AppendNames(&names);
+  const std::string suggestion = SuggestionText(fmt::format("{}", fmt::join(parts, ".")), names);
+  return context_.Position(MakeError(ErrorKind::kNotFound, "{}{}", status.message(), suggestion), offset);
+}
+
+arrow::Result<Binder::FromItem> Binder::BindTableName(const Node& node, const QueryEnvironment& environment) {
+  const int offset = node.location();
+  if (!node.Flag("inh")) return context_.Unsupported(offset, "FROM ONLY");
+  ARROW_RETURN_NOT_OK(
+      context_.OnlyFields(node, {"catalogname", "schemaname", "relname", "inh", "relpersistence", "alias", "location"}));
+  FromItem item;
+  for (const std::string_view field : {"catalogname", "schemaname", "relname"}) {
+    if (node[field]) item.table.qualifier.emplace_back(node.Text(field));
+  }
+  const std::vector<std::string>& parts = item.table.qualifier;
+  const CommonTable* common =
+      parts.size() == 1 && environment.common_tables ? environment.common_tables->Find(parts.front()) : nullptr;
+  if (common) {
+    ARROW_RETURN_NOT_OK(context_.AddPlanNodes(common->plan_nodes, offset));
+    for (const BindContext::OneShotScan& scan : common->one_shot_scans) {
+      ARROW_RETURN_NOT_OK(context_.AddScan(*scan.source, scan.table_name, offset));
+    }
+    item.plan = common->plan;
+  } else {
+    auto source = context_.tables().ResolveName(parts);
+    if (!source.ok()) return UnknownTable(source.status(), parts, environment, offset);
+    ARROW_ASSIGN_OR_RAISE(item.plan,
+                          ScanOf(std::move(source).MoveValueUnsafe(), fmt::format("{}", fmt::join(parts, ".")), offset));
+  }
+  return Aliased(std::move(item), node["alias"], offset);
+}
+
+arrow::Result<Binder::FromItem> Binder::BindTableFunction(const Node& node) {
+  const int offset = node.FirstLocation();
+  if (node.Flag("lateral")) return context_.Unsupported(offset, "LATERAL");
+  if (node.Flag("ordinality")) return context_.Unsupported(offset, "WITH ORDINALITY");
+  if (node.Flag("is_rowsfrom")) return context_.Unsupported(offset, "ROWS FROM");
+  if (node["coldeflist"]) return context_.Unsupported(offset, "column definitions after a table function");
+  ARROW_RETURN_NOT_OK(context_.OnlyFields(node, {"lateral", "ordinality", "is_rowsfrom", "functions", "alias"}));
+  const Node function = node["functions"].items().front()["items"].items().front();
+  if (!function.Is("FuncCall")) return context_.Unsupported(offset, "expressions as tables");
+  const std::string name = NameParts(function["funcname"]).back();
+  if (name != kPathFunction) return context_.Unsupported(offset, fmt::format("the table function {}", name));
+  ARROW_RETURN_NOT_OK(context_.OnlyFields(function, {"funcname", "args", "funcformat", "location"}));
+  const std::vector<Node> arguments = function["args"].items();
+  if (arguments.size() != 1 || !arguments.front()["sval"])
+    return context_.Invalid(offset, "{} takes one path as a string", kPathFunction);
+  const std::string path = StringArgument(arguments.front());
+  if (path.empty()) return context_.Invalid(offset, "the path of the table is empty");
+  auto source = context_.tables().ResolvePath(path);
+  if (!source.ok()) return context_.Position(source.status(), offset);
+  FromItem item;
+  const std::string table_name = NameOfPath(path);
+  if (!table_name.empty()) item.table.qualifier = {table_name};
+  ARROW_ASSIGN_OR_RAISE(item.plan, ScanOf(std::move(source).MoveValueUnsafe(), path, offset));
+  return Aliased(std::move(item), node["alias"], offset);
+}
+
+arrow::Result<Binder::FromItem> Binder::BindSubquery(const Node& node, const QueryEnvironment& environment) {
+  const int offset = node.FirstLocation();
+  if (node.Flag("lateral")) return context_.Unsupported(context_.KeywordBefore(offset, "lateral"), "LATERAL");
+  ARROW_RETURN_NOT_OK(context_.OnlyFields(node, {"lateral", "subquery", "alias"}));
+  FromItem item;
+  // Without LATERAL a subquery sees the names around the whole query, not its neighbours.
+  ARROW_ASSIGN_OR_RAISE(item.plan, BindQuery(node["subquery"], environment));
+  return Aliased(std::move(item), node["alias"], offset);
+}
+
+arrow::Result<Binder::FromItem> Binder::Aliased(FromItem item, const Node& alias, int offset) {
+  item.table.columns = item.plan->schema()->fields();
+  if (!alias) return item;
+  ARROW_RETURN_NOT_OK(context_.OnlyFields(alias, {"aliasname", "colnames"}));
+  item.table.qualifier = {std::string(alias.Text("aliasname"))};
+  const std::vector<std::string> names = NameParts(alias["colnames"]);
+  if (names.size() > item.table.columns.size()) {
+    return context_.Invalid(offset, "table \"{}\" has {} columns available but {} columns specified",
+                            item.table.qualifier.front(), item.table.columns.size(), names.size());
+  }
+  for (size_t i = 0; i < names.size(); ++i) item.table.columns[i] = item.table.columns[i]->WithName(names[i]);
+  return item;
+}
+
+}  // namespace icebound::sql

@@ -28,6 +28,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,13 +36,15 @@
 #include "memory/consumer_account.h"
 #include "memory/memory_ledger.h"
 #include "memory/resident_allocator.h"
+#include "memory/resident_guard.h"
 
 namespace icebound::memory {
 
 /// Thread safe.
 class BoundedLedger final : public MemoryLedger {
  public:
-  BoundedLedger(const MemoryLedgerOptions& options, int64_t granted_bytes);
+  /// A guard is set up when the process is ours; nullopt in a host program, whose pages are its own.
+  BoundedLedger(const MemoryLedgerOptions& options, int64_t granted_bytes, std::optional<int64_t> guarded_bytes);
   ~BoundedLedger() override;
 
   std::unique_ptr<MemoryConsumer> AddConsumer(std::string name, Reclaimer* reclaimer) override;
@@ -67,6 +70,8 @@ class BoundedLedger final : public MemoryLedger {
   /// Tries to take what a request needs without passing a ceiling of committed bytes.
   using Attempt = std::function<bool(int64_t ceiling_bytes)>;
 
+  using Clock = std::chrono::system_clock;
+
   /// A request on its way through the steps above.
   struct Request {
     ConsumerAccount* account;
@@ -78,11 +83,13 @@ class BoundedLedger final : public MemoryLedger {
 
   // Which accounts exist. All need mutex_.
   ConsumerAccount* FindReusableAccount();
-  int64_t ShareLocked(const ConsumerAccount* asker, int64_t asker_extra_bytes) const;
+  int64_t ShareLocked(const ConsumerAccount* asker) const;
   int64_t HeldBySpillableLocked() const;
 
-  // Charging an account.
+  // Charging an account. A claim is a charge that may still be taken back, so it leaves the peak alone.
+  void Claim(ConsumerAccount* account, int64_t bytes);
   void Charge(ConsumerAccount* account, int64_t bytes);
+  void RaisePeak(ConsumerAccount* account);
   void Discharge(ConsumerAccount* account, int64_t bytes);
   bool ClaimShare(ConsumerAccount* account, int64_t bytes);
 
@@ -97,6 +104,8 @@ class BoundedLedger final : public MemoryLedger {
   void Unpin(ConsumerAccount* account);
   arrow::Result<ReclaimOutcome> ReclaimFrom(ConsumerAccount* victim, int64_t bytes);
   bool OthersHoldAnything(const ConsumerAccount* account) const;
+  int64_t ReleaseCount() const;
+  bool WaitForRelease(Clock::time_point deadline, int64_t* seen_releases);
   int64_t CeilingBytes(Urgency urgency) const;
   int64_t ShortfallBytes(const Request& request) const;
   void NotifyWaiters();
@@ -110,6 +119,7 @@ class BoundedLedger final : public MemoryLedger {
   const std::chrono::milliseconds stall_timeout_;
 
   // Self-synchronised.
+  std::optional<ResidentGuard> guard_;
   CommittedBytes committed_;
   ResidentAllocator allocator_;
   std::atomic<int64_t> held_bytes_{0};

@@ -16,7 +16,7 @@ namespace icebound::memory {
 /// hold, and is given to a new consumer some time after the last of them is gone.
 struct ConsumerAccount {
   explicit ConsumerAccount(BoundedLedger* ledger)
-      : pool(ledger, this, Urgency::kRequired), try_pool(ledger, this, Urgency::kOptional) {}
+      : pool(ledger, this, Urgency::kRequired, &counters), try_pool(ledger, this, Urgency::kOptional, &counters) {}
 
   // Self-synchronised.
   std::atomic<int64_t> held_bytes{0};      ///< reservations and the blocks of both pools
@@ -31,6 +31,7 @@ struct ConsumerAccount {
   int pins = 0;                ///< threads that are inside the reclaimer; closing waits for them
   int64_t closed_sequence = 0;  ///< order of closing, to reuse the oldest first
 
+  PoolCounters counters;
   ConsumerPool pool;
   ConsumerPool try_pool;
 };

@@ -21,7 +21,7 @@ arrow::Status CheckRequest(int64_t bytes, int64_t alignment) {
 arrow::Status ConsumerPool::Allocate(int64_t size, int64_t alignment, uint8_t** out) {
   ARROW_RETURN_NOT_OK(CheckRequest(size, alignment));
   ARROW_RETURN_NOT_OK(ledger_->Allocate(account_, urgency_, size, alignment, out));
-  CountGrowth(size);
+  counters_->CountGrowth(size);
   return arrow::Status::OK();
 }
 
@@ -29,24 +29,24 @@ arrow::Status ConsumerPool::Reallocate(int64_t old_size, int64_t new_size, int64
   ARROW_RETURN_NOT_OK(CheckRequest(new_size, alignment));
   ARROW_RETURN_NOT_OK(ledger_->Reallocate(account_, urgency_, old_size, new_size, alignment, ptr));
   if (new_size > old_size) {
-    CountGrowth(new_size - old_size);
+    counters_->CountGrowth(new_size - old_size);
   } else {
-    allocated_bytes_.fetch_sub(old_size - new_size, std::memory_order_relaxed);
+    counters_->CountShrinkage(old_size - new_size);
   }
   return arrow::Status::OK();
 }
 
 void ConsumerPool::Free(uint8_t* buffer, int64_t size, int64_t alignment) {
   ledger_->Free(account_, buffer, size, alignment);
-  allocated_bytes_.fetch_sub(size, std::memory_order_relaxed);
+  counters_->CountShrinkage(size);
 }
 
 void ConsumerPool::ReleaseUnused() { ledger_->Trim(); }
 
-void ConsumerPool::CountGrowth(int64_t bytes) {
+void PoolCounters::CountGrowth(int64_t bytes) {
   const int64_t now = allocated_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   total_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  allocation_count_.fetch_add(1, std::memory_order_relaxed);
+  allocations_.fetch_add(1, std::memory_order_relaxed);
   int64_t peak = peak_bytes_.load(std::memory_order_relaxed);
   while (peak < now && !peak_bytes_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
   }

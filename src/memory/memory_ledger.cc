@@ -20,11 +20,14 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kSlackBytes = 50 * kMiB;
 constexpr int64_t kExactFromBytes = 128 * kMiB;
 
-// Never lent: stacks, messages, the odd malloc of a library on the error and spill paths.
+// Never lent: stacks, messages, the odd malloc of a library on the error and spill paths. Measured: opening Parquet files, some thirty kernels,
+// writing Parquet and IPC left 2.4 MiB of malloc behind.
 constexpr int64_t kEmergencyBytes = 4 * kMiB;
 
-// In a host program the pages of Arrow's and our own code and tables that queries touch later count as growth.
-constexpr int64_t kHostLibraryBytes = 12 * kMiB;
+// Pages of Arrow's and our own code and constant tables that queries touch after the baseline was taken. Measured for the same work: 12 MiB
+// beyond a process whose kernels are registered already, 16 MiB beyond one that has just loaded the libraries, 20 MiB beyond one whose library
+// pages were dropped first; in the last case, and generally where the process is ours, the ResidentGuard drops them again in time.
+constexpr int64_t kLibraryBytes = 16 * kMiB;
 
 // Below this the smallest plan (one scanning thread and one sort) has no room to work.
 constexpr int64_t kGrantedBytesMin = 24 * kMiB;
@@ -46,7 +49,7 @@ arrow::Result<std::unique_ptr<MemoryLedger>> MemoryLedger::Make(const MemoryLedg
   }
   const int64_t promised_bytes =
       options.inside_host ? options.limit_bytes + kSlackBytes : PromisedResidentBytes(options.limit_bytes);
-  const int64_t taken_bytes = options.baseline_bytes + kEmergencyBytes + (options.inside_host ? kHostLibraryBytes : 0);
+  const int64_t taken_bytes = options.baseline_bytes + kEmergencyBytes + kLibraryBytes;
   const int64_t granted_bytes = promised_bytes - taken_bytes;
   if (granted_bytes < kGrantedBytesMin) {
     return MakeError(ErrorKind::kMemoryLimit,
@@ -54,7 +57,8 @@ arrow::Result<std::unique_ptr<MemoryLedger>> MemoryLedger::Make(const MemoryLedg
                      FormatByteLimit(options.limit_bytes), FormatBytes(taken_bytes), FormatBytes(kGrantedBytesMin),
                      FormatBytes(promised_bytes));
   }
-  return std::make_unique<BoundedLedger>(options, granted_bytes);
+  const std::optional<int64_t> guarded_bytes = options.inside_host ? std::nullopt : std::optional<int64_t>(promised_bytes);
+  return std::make_unique<BoundedLedger>(options, granted_bytes, guarded_bytes);
 }
 
 }  // namespace icebound::memory

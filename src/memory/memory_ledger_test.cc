@@ -25,7 +25,7 @@ TEST(MemoryLedger, PromiseIsContinuousAndNeverFalls) {
 }
 
 TEST(MemoryLedger, ReservesAllocatesAndReturns) {
-  ASSERT_OK_AND_ASSIGN(auto ledger, MemoryLedger::Make({.limit_bytes = 64 * kMiB, .baseline_bytes = 30 * kMiB}));
+  ASSERT_OK_AND_ASSIGN(auto ledger, MemoryLedger::Make({.limit_bytes = 64 * kMiB, .baseline_bytes = 14 * kMiB}));
   EXPECT_EQ(ledger->granted_bytes(), 80 * kMiB);
   auto consumer = ledger->AddConsumer("scan");
   ASSERT_OK(consumer->Reserve(10 * kMiB));

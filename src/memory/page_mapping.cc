@@ -3,6 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstring>
+
 namespace icebound::memory {
 
 uint8_t* MapPages(int64_t bytes) {
@@ -30,6 +33,14 @@ bool UnmapPages(uint8_t* address, int64_t bytes) { return munmap(address, static
 void DropPages(uint8_t* address, int64_t bytes) { (void)madvise(address, static_cast<size_t>(bytes), MADV_DONTNEED); }
 
 uint8_t* RemapPages(uint8_t* address, int64_t old_bytes, int64_t new_bytes) {
+#if defined(__SANITIZE_THREAD__)
+  // ThreadSanitizer does not follow mremap: it would take a later user of the old addresses for a racing one.
+  uint8_t* copy = MapPages(new_bytes);
+  if (copy == nullptr) return nullptr;
+  std::memcpy(copy, address, static_cast<size_t>(std::min(old_bytes, new_bytes)));
+  (void)UnmapPages(address, old_bytes);
+  return copy;
+#endif
   void* moved = mremap(address, static_cast<size_t>(old_bytes), static_cast<size_t>(new_bytes), MREMAP_MAYMOVE);
   return moved == MAP_FAILED ? nullptr : static_cast<uint8_t*>(moved);
 }

@@ -4,6 +4,9 @@
 #include <malloc.h>
 #include <sys/prctl.h>
 
+#include "memory/memory_ledger.h"
+#include "memory/resident_guard.h"
+
 namespace icebound::memory {
 
 void TuneProcessForBound() {
@@ -17,6 +20,14 @@ void TuneProcessForBound() {
 #endif
   // A huge page makes 2 MiB resident for the first byte touched. Fails on kernels without them, which is as good.
   (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+}
+
+int64_t MeasureBaseline() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  DropLibraryPages();
+  return ProbeResidentMemory().current_bytes;
 }
 
 }  // namespace icebound::memory

@@ -10,8 +10,6 @@
 namespace icebound::memory {
 namespace {
 
-using Clock = std::chrono::system_clock;
-
 // Asking for less than this at a time would make many small spills.
 constexpr int64_t kReclaimBytesMin = 1 << 20;
 
@@ -88,8 +86,12 @@ bool BoundedLedger::ObtainOptional(const Request& request) {
     // An error of another's spill is not this consumer's to report: it is refused, and meets the disk itself.
     taken = AttemptAfterReclaim(request, &any_busy).ValueOr(false) || (any_busy && AttemptAfterMoment(request));
   }
-  if (!taken) Discharge(request.account, request.bytes);
-  return taken;
+  if (!taken) {
+    Discharge(request.account, request.bytes);
+    return false;
+  }
+  RaisePeak(request.account);
+  return true;
 }
 
 arrow::Status BoundedLedger::ObtainRequired(const Request& request) {
@@ -104,11 +106,7 @@ arrow::Status BoundedLedger::ObtainRequired(const Request& request) {
 arrow::Result<bool> BoundedLedger::AttemptWhileWaiting(const Request& request) {
   const auto start = Clock::now();
   auto last_release = start;
-  int64_t seen_releases = 0;
-  {
-    std::lock_guard lock(mutex_);
-    seen_releases = release_count_;
-  }
+  int64_t seen_releases = ReleaseCount();
   while (true) {
     bool any_busy = false;
     ARROW_ASSIGN_OR_RAISE(const bool taken, AttemptAfterReclaim(request, &any_busy));
@@ -117,25 +115,33 @@ arrow::Result<bool> BoundedLedger::AttemptWhileWaiting(const Request& request) {
     const auto now = Clock::now();
     const auto patience = any_busy ? stall_timeout_ : std::min(stall_timeout_, kWaitForUnspillable);
     if (now - last_release >= patience || now - start >= kStallsMax * stall_timeout_) return false;
-    std::unique_lock lock(mutex_);
-    room_made_.wait_until(lock, now + kAskAgain, [&] { return release_count_ != seen_releases; });
-    if (release_count_ != seen_releases) last_release = Clock::now();
-    seen_releases = release_count_;
+    while (WaitForRelease(now + kAskAgain, &seen_releases)) {
+      last_release = Clock::now();
+      if (AttemptAfterTrim(request)) return true;
+    }
   }
 }
 
 bool BoundedLedger::AttemptAfterMoment(const Request& request) {
   WaiterMark mark(&waiters_, &waiting_bytes_, 0);
   const auto deadline = Clock::now() + kMoment;
-  std::unique_lock lock(mutex_);
-  int64_t seen_releases = release_count_;
-  while (room_made_.wait_until(lock, deadline, [&] { return release_count_ != seen_releases; })) {
-    seen_releases = release_count_;
-    lock.unlock();
+  int64_t seen_releases = ReleaseCount();
+  while (WaitForRelease(deadline, &seen_releases)) {
     if (AttemptAfterTrim(request)) return true;
-    lock.lock();
   }
   return false;
+}
+
+int64_t BoundedLedger::ReleaseCount() const {
+  std::lock_guard lock(mutex_);
+  return release_count_;
+}
+
+bool BoundedLedger::WaitForRelease(Clock::time_point deadline, int64_t* seen_releases) {
+  std::unique_lock lock(mutex_);
+  const bool released = room_made_.wait_until(lock, deadline, [&] { return release_count_ != *seen_releases; });
+  *seen_releases = release_count_;
+  return released;
 }
 
 arrow::Result<bool> BoundedLedger::AttemptAfterReclaim(const Request& request, bool* any_busy) {
@@ -159,7 +165,7 @@ arrow::Result<bool> BoundedLedger::AttemptAfterReclaim(const Request& request, b
 ConsumerAccount* BoundedLedger::PinVictim(const Request& request, const std::vector<ConsumerAccount*>& tried, int64_t* excess_bytes) {
   std::lock_guard lock(mutex_);
   const bool fairly = policy_ == PoolPolicy::kFair && request.urgency == Urgency::kOptional && request.account->reclaimer != nullptr;
-  const int64_t share_bytes = fairly ? ShareLocked(request.account, request.bytes) : 0;
+  const int64_t share_bytes = fairly ? ShareLocked(request.account) : 0;
   ConsumerAccount* largest = nullptr;
   for (ConsumerAccount* account : spillable_) {
     if (account == request.account || std::find(tried.begin(), tried.end(), account) != tried.end()) continue;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <new>
 
+#include "memory/block_poison.h"
 #include "memory/page_mapping.h"
 
 namespace icebound::memory {
@@ -18,6 +19,15 @@ constexpr int64_t kBareBytesMax = 256 << 10;
 // From here on moving page tables is cheaper than copying bytes (a copy also faults the new pages in).
 constexpr int64_t kRemapBytesMin = 256 << 10;
 
+/// Makes exactly the first `bytes` of a live block usable.
+uint8_t* ShowBytes(uint8_t* block, int64_t bytes, int64_t block_bytes) {
+  if (block != nullptr) {
+    UnpoisonBytes(block, bytes);
+    PoisonBytes(block + bytes, block_bytes - bytes);
+  }
+  return block;
+}
+
 // What an empty allocation points at: valid, aligned, never written.
 alignas(ResidentAllocator::kAlignmentMax) uint8_t empty_block[1];
 
@@ -27,7 +37,8 @@ ResidentAllocator::~ResidentAllocator() { Trim(std::numeric_limits<int64_t>::max
 
 uint8_t* ResidentAllocator::Allocate(int64_t bytes, int64_t alignment, int64_t ceiling_bytes) {
   if (bytes == 0) return empty_block;
-  return AllocateBlock(BlockBytes(bytes, alignment), ceiling_bytes);
+  const int64_t block_bytes = BlockBytes(bytes, alignment);
+  return ShowBytes(AllocateBlock(block_bytes, ceiling_bytes), bytes, block_bytes);
 }
 
 void ResidentAllocator::Free(uint8_t* block, int64_t bytes, int64_t alignment) {
@@ -38,13 +49,18 @@ void ResidentAllocator::Free(uint8_t* block, int64_t bytes, int64_t alignment) {
 uint8_t* ResidentAllocator::Reallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes, int64_t alignment, int64_t ceiling_bytes) {
   const int64_t old_block_bytes = BlockBytes(old_bytes, alignment);
   const int64_t new_block_bytes = BlockBytes(new_bytes, alignment);
-  if (old_block_bytes == new_block_bytes) return block;
-  if (old_block_bytes == 0) return AllocateBlock(new_block_bytes, ceiling_bytes);
-  if (new_block_bytes == 0) {
+  if (old_bytes == 0) return Allocate(new_bytes, alignment, ceiling_bytes);
+  if (new_bytes == 0) {
     FreeBlockOf(block, old_block_bytes);
     return empty_block;
   }
-  const int64_t keep_bytes = std::min(old_bytes, new_bytes);
+  if (old_block_bytes == new_block_bytes) return ShowBytes(block, new_bytes, new_block_bytes);
+  uint8_t* resized = ResizeBlock(block, old_block_bytes, new_block_bytes, std::min(old_bytes, new_bytes), ceiling_bytes);
+  return ShowBytes(resized, new_bytes, new_block_bytes);
+}
+
+uint8_t* ResidentAllocator::ResizeBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t keep_bytes,
+                                        int64_t ceiling_bytes) {
   if (IsSmall(old_block_bytes) || IsSmall(new_block_bytes)) {
     return MoveToNewBlock(block, old_block_bytes, new_block_bytes, keep_bytes, ceiling_bytes);
   }
@@ -64,12 +80,14 @@ uint8_t* ResidentAllocator::AllocateBlock(int64_t block_bytes, int64_t ceiling_b
 }
 
 void ResidentAllocator::FreeBlockOf(uint8_t* block, int64_t block_bytes) {
+  UnpoisonBytes(block, block_bytes);
   if (IsSmall(block_bytes)) return slabs_.Free(block, block_bytes);
   if (!IsPooled(block_bytes)) return ReturnToSystem(block, block_bytes);
   SizeClass& size_class = ClassOf(block_bytes);
   {
     std::lock_guard lock(size_class.mutex);
     size_class.free_blocks = new (block) FreeBlock{size_class.free_blocks};
+    PoisonBytes(block, block_bytes);
   }
   const int64_t free_bytes = free_bytes_.fetch_add(block_bytes, std::memory_order_relaxed) + block_bytes;
   if (free_bytes > retained_bytes_max_) TrimFreeLists(free_bytes - retained_bytes_max_);
@@ -80,6 +98,7 @@ uint8_t* ResidentAllocator::TakeFreeBlock(int64_t block_bytes) {
   std::lock_guard lock(size_class.mutex);
   FreeBlock* block = size_class.free_blocks;
   if (block == nullptr) return nullptr;
+  UnpoisonBytes(block, block_bytes);
   size_class.free_blocks = block->next;
   free_bytes_.fetch_sub(block_bytes, std::memory_order_relaxed);
   return reinterpret_cast<uint8_t*>(block);
@@ -123,6 +142,7 @@ uint8_t* ResidentAllocator::MoveToNewBlock(uint8_t* block, int64_t old_block_byt
                                            int64_t ceiling_bytes) {
   uint8_t* moved = AllocateBlock(new_block_bytes, ceiling_bytes);
   if (moved == nullptr) return nullptr;
+  UnpoisonBytes(moved, new_block_bytes);
   std::memcpy(moved, block, static_cast<size_t>(keep_bytes));
   FreeBlockOf(block, old_block_bytes);
   return moved;
@@ -131,6 +151,7 @@ uint8_t* ResidentAllocator::MoveToNewBlock(uint8_t* block, int64_t old_block_byt
 uint8_t* ResidentAllocator::RemapBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t ceiling_bytes) {
   const int64_t more_bytes = new_block_bytes - old_block_bytes;
   if (more_bytes > 0 && !Commit(more_bytes, ceiling_bytes)) return nullptr;
+  UnpoisonBytes(block, old_block_bytes);
   uint8_t* moved = RemapPages(block, old_block_bytes, new_block_bytes);
   if (moved == nullptr) {
     if (more_bytes > 0) Uncommit(more_bytes);

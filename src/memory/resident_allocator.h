@@ -75,6 +75,7 @@ class ResidentAllocator {
   uint8_t* TakeFreeBlock(int64_t block_bytes);
   uint8_t* MapBlock(int64_t block_bytes, int64_t ceiling_bytes);
   void ReturnToSystem(uint8_t* block, int64_t block_bytes);
+  uint8_t* ResizeBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t keep_bytes, int64_t ceiling_bytes);
   uint8_t* MoveToNewBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t keep_bytes, int64_t ceiling_bytes);
   uint8_t* RemapBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t ceiling_bytes);
   bool Commit(int64_t bytes, int64_t ceiling_bytes);

@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "memory/block_poison.h"
 #include "memory/page_mapping.h"
 
 namespace icebound::memory {
@@ -41,6 +42,7 @@ uint8_t* SlabAllocator::Allocate(int64_t block_bytes, int64_t ceiling_bytes) {
 uint8_t* SlabAllocator::TakeFreeBlock(SizeClass* size_class) {
   Slab* slab = size_class->with_free_blocks;
   FreeBlock* block = slab->free_blocks;
+  UnpoisonBytes(block, sizeof(FreeBlock));
   slab->free_blocks = block->next;
   ++slab->live_blocks;
   if (slab->free_blocks == nullptr) Unlink(size_class, slab);
@@ -66,6 +68,7 @@ void SlabAllocator::Free(uint8_t* block, int64_t block_bytes) {
   std::lock_guard lock(size_class.mutex);
   Slab* slab = SlabOf(block);
   slab->free_blocks = new (block) FreeBlock{slab->free_blocks};
+  PoisonBytes(block, block_bytes);
   --slab->live_blocks;
   if (slab->live_blocks == 0) {
     if (slab->listed) Unlink(&size_class, slab);
@@ -99,6 +102,7 @@ SlabAllocator::Slab* SlabAllocator::TakeSlab(int64_t ceiling_bytes) {
 }
 
 void SlabAllocator::KeepSpare(Slab* slab) {
+  UnpoisonBytes(slab, kSlabBytes);
   std::lock_guard lock(slabs_mutex_);
   slab->next = spare_slabs_;
   spare_slabs_ = slab;

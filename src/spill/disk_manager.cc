@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "spill/spill_store.h"
 
@@ -28,7 +28,7 @@ int OpenFilesMax(int asked) {
 
 int ScratchCount(int asked) {
   if (asked > 0) return asked;
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kScratchBuffersMax);
+  return std::clamp(UsableCpus(), 1, kScratchBuffersMax);
 }
 
 /// Letters, digits and dashes only: the purpose becomes part of a file name.

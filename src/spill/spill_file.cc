@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/byte_size.h"
 #include "base/error.h"
+#include "base/injection.h"
 #include "spill/block_checksum.h"
 #include "spill/spill_store.h"
 
@@ -54,6 +56,7 @@ int WriteFully(int fd, int64_t offset, std::span<const std::span<const uint8_t>>
 SpillFile::SpillFile(std::shared_ptr<SpillStore> store, std::string name) : store_(std::move(store)), handle_(std::move(name)) {}
 
 arrow::Result<std::shared_ptr<SpillFile>> SpillFile::Create(std::shared_ptr<SpillStore> store, std::string name) {
+  ICEBOUND_INJECT("spill.create");
   std::shared_ptr<SpillFile> file(new SpillFile(std::move(store), std::move(name)));
   ARROW_RETURN_NOT_OK(file->store_->handles.Acquire(file->handle_, FileHandles::Mode::kCreate).status());
   return file;
@@ -161,6 +164,7 @@ arrow::Status SpillFile::WriteCompressed(std::span<const std::span<const uint8_t
 }
 
 arrow::Status SpillFile::WriteAt(int64_t offset, std::span<const std::span<const uint8_t>> parts) {
+  ICEBOUND_INJECT("spill.write");
   int error = 0;
   {
     ARROW_ASSIGN_OR_RAISE(const FileHandles::Pin pin, store_->handles.Acquire(handle_));
@@ -177,7 +181,7 @@ arrow::Status SpillFile::WriteError(int error_number, int64_t wanted_bytes) cons
   if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG) {
     return MakeError(ErrorKind::kDiskLimit,
                      "the disk of the spill directory {} is full ({}): free space there or choose another with --spill-dir; "
-                     "{} bytes wanted, {} in use, spill limit {}",
+                     "{} wanted, {} in use, spill limit {}",
                      directory, std::strerror(error_number), wanted_bytes, store_->quota.used_bytes(),
                      store_->quota.limit_bytes());
   }
@@ -191,8 +195,9 @@ arrow::Status SpillFile::ChargeUpTo(int64_t end_offset) {
     return MakeError(
         ErrorKind::kDiskLimit,
         "the spill limit is reached in {}: raise --spill-limit, or choose a directory on a larger disk with --spill-dir; "
-        "{} bytes wanted, {} in use, spill limit {}",
-        store_->directory->path(), wanted - allocated_bytes_, store_->quota.used_bytes(), store_->quota.limit_bytes());
+        "{} wanted, {} in use, spill limit {}",
+        store_->directory->path(), FormatBytes(wanted - allocated_bytes_), FormatBytes(store_->quota.used_bytes()),
+        FormatByteLimit(store_->quota.limit_bytes()));
   }
   allocated_bytes_ = wanted;
   return arrow::Status::OK();

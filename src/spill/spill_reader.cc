@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/injection.h"
 #include "spill/block_checksum.h"
 #include "spill/spill_file.h"
 #include "spill/spill_store.h"
@@ -150,6 +151,7 @@ arrow::Status SpillReader::ReadCompressed(std::span<uint8_t> out) {
 }
 
 arrow::Status SpillReader::ReadAt(int fd, int64_t offset, std::span<const std::span<uint8_t>> parts) const {
+  ICEBOUND_INJECT("spill.read");
   std::array<iovec, 2> vectors;
   size_t count = 0;
   int64_t wanted = 0;

@@ -36,11 +36,11 @@ uint64_t ItemsSize(const TypeShape& item, const ArrayData& array, ItemRange rang
   return size;
 }
 
-/// A block of fixed-width values, packed and with nulls as 00, wherever they ended up. nullptr when a decimal is too wide.
-const uint8_t* PackBlock(const TypeShape& shape, const ColumnView& view, const RowBlock& block, uint8_t* scratch) {
+/// A block of fixed-width values, packed and with nulls as 00, wherever they ended up.
+const uint8_t* PackBlock(const TypeShape& shape, const ColumnView& view, const RowBlock& block, uint8_t* scratch, bool* fits) {
   const uint8_t* values = GatherFixed(shape, view, block, scratch);
   if (shape.value_bytes != shape.packed_bytes) {
-    if (!NarrowDecimals(shape, values, block, scratch)) return nullptr;
+    *fits &= NarrowDecimals(shape, values, block, scratch);
     values = scratch;
   }
   if (!block.has_nulls) return values;
@@ -49,7 +49,7 @@ const uint8_t* PackBlock(const TypeShape& shape, const ColumnView& view, const R
   return scratch;
 }
 
-uint8_t* WriteBlockwiseItems(const TypeShape& item, const ArrayData& array, ItemRange range, uint8_t* out) {
+uint8_t* WriteBlockwiseItems(const TypeShape& item, const ArrayData& array, ItemRange range, uint8_t* out, bool* fits) {
   ColumnView view;
   view.values = &array;
   view.may_have_nulls = array.buffers[0] != nullptr;
@@ -59,8 +59,7 @@ uint8_t* WriteBlockwiseItems(const TypeShape& item, const ArrayData& array, Item
   RowBlock block;
   for (int64_t done = 0; done < range.count; done += block.count) {
     block.Fill(view, range.begin + done, static_cast<int32_t>(std::min<int64_t>(kBlockRows, range.count - done)));
-    const uint8_t* values = PackBlock(item, view, block, scratch);
-    if (values == nullptr) return nullptr;
+    const uint8_t* values = PackBlock(item, view, block, scratch, fits);
     const size_t bytes = static_cast<size_t>(block.count) * item.packed_bytes;
     std::memcpy(out, values, bytes);
     out += bytes;
@@ -71,16 +70,16 @@ uint8_t* WriteBlockwiseItems(const TypeShape& item, const ArrayData& array, Item
   return out;
 }
 
-uint8_t* WriteItems(const TypeShape& item, const ArrayData& array, ItemRange range, uint8_t* out) {
+uint8_t* WriteItems(const TypeShape& item, const ArrayData& array, ItemRange range, uint8_t* out, bool* fits) {
   std::memset(out, 0, static_cast<size_t>(BytesForBits(range.count)));
-  if (IsBlockwise(item)) return WriteBlockwiseItems(item, array, range, out);
+  if (IsBlockwise(item)) return WriteBlockwiseItems(item, array, range, out, fits);
   const TypeShape& item_value = ValueShape(item);
   uint8_t* nulls = out;
   out += BytesForBits(range.count);
-  for (int64_t i = 0; i < range.count && out != nullptr; ++i) {
+  for (int64_t i = 0; i < range.count; ++i) {
     const NestedValue value = ResolveNested(item, array, range.begin + i);
     if (value.array != nullptr) {
-      out = WriteCompactValue(*value.shape, *value.array, value.position, out);
+      out = WriteCompactValue(*value.shape, *value.array, value.position, out, fits);
       continue;
     }
     arrow::bit_util::SetBit(nulls, i);
@@ -91,23 +90,23 @@ uint8_t* WriteItems(const TypeShape& item, const ArrayData& array, ItemRange ran
   return out;
 }
 
-uint8_t* WriteStruct(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out) {
+uint8_t* WriteStruct(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out, bool* fits) {
   uint8_t* nulls = out;
   const auto null_bytes = BytesForBits(static_cast<int64_t>(shape.children.size()));
   std::memset(nulls, 0, static_cast<size_t>(null_bytes));
   out += null_bytes;
-  for (size_t child = 0; child < shape.children.size() && out != nullptr; ++child) {
+  for (size_t child = 0; child < shape.children.size(); ++child) {
     const NestedValue value = ResolveNested(shape.children[child], *array.child_data[child], array.offset + position);
     if (value.array == nullptr) {
       arrow::bit_util::SetBit(nulls, static_cast<int64_t>(child));
     } else {
-      out = WriteCompactValue(*value.shape, *value.array, value.position, out);
+      out = WriteCompactValue(*value.shape, *value.array, value.position, out, fits);
     }
   }
   return out;
 }
 
-uint8_t* WriteFixed(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out) {
+uint8_t* WriteFixed(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out, bool* fits) {
   if (shape.layout == Layout::kBytes) {
     const int64_t width = shape.value_bytes;
     CopyBytes(out, array.buffers[1]->data() + (array.offset + position) * width, static_cast<size_t>(width));
@@ -118,8 +117,7 @@ uint8_t* WriteFixed(const TypeShape& shape, const ArrayData& array, int64_t posi
   RowBlock block;
   block.Fill(view, position, 1);
   uint8_t scratch[kWidestValueBytes];
-  const uint8_t* value = PackBlock(shape, view, block, scratch);
-  if (value == nullptr) return nullptr;
+  const uint8_t* value = PackBlock(shape, view, block, scratch, fits);
   std::memcpy(out, value, static_cast<size_t>(shape.packed_bytes));
   return out + shape.packed_bytes;
 }
@@ -143,8 +141,8 @@ uint64_t CompactValueSize(const TypeShape& shape, const ArrayData& array, int64_
   return count_bytes + ItemsSize(shape.children[0], *array.child_data[0], ListItems(shape, array, position));
 }
 
-uint8_t* WriteCompactValue(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out) {
-  if (shape.is_fixed()) return WriteFixed(shape, array, position, out);
+uint8_t* WriteCompactValue(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out, bool* fits) {
+  if (shape.is_fixed()) return WriteFixed(shape, array, position, out, fits);
   if (shape.is_string()) {
     return VisitStrings(shape.layout, array, [&](const auto& strings) {
       const std::string_view text = strings(position);
@@ -153,13 +151,13 @@ uint8_t* WriteCompactValue(const TypeShape& shape, const ArrayData& array, int64
       return out + kCountBytes + text.size();
     });
   }
-  if (shape.layout == Layout::kStruct) return WriteStruct(shape, array, position, out);
+  if (shape.layout == Layout::kStruct) return WriteStruct(shape, array, position, out, fits);
   const ItemRange range = ListItems(shape, array, position);
   if (shape.layout != Layout::kFixedList) {
     StoreAs<uint32_t>(out, static_cast<uint32_t>(range.count));
     out += kCountBytes;
   }
-  return WriteItems(shape.children[0], *array.child_data[0], range, out);
+  return WriteItems(shape.children[0], *array.child_data[0], range, out, fits);
 }
 
 CompactBuilder::CompactBuilder(const TypeShape& shape, arrow::MemoryPool* pool)

@@ -19,8 +19,8 @@ namespace icebound::row {
 /// Bytes of the valid value at `position` (as in RowBlock) of any layout.
 uint64_t CompactValueSize(const TypeShape& shape, const arrow::ArrayData& array, int64_t position);
 
-/// Writes the value and returns its end; nullptr when a decimal inside does not fit the precision of its type.
-uint8_t* WriteCompactValue(const TypeShape& shape, const arrow::ArrayData& array, int64_t position, uint8_t* out);
+/// Writes the value and returns its end. Clears *fits when a decimal inside has more digits than its packed integer holds.
+uint8_t* WriteCompactValue(const TypeShape& shape, const arrow::ArrayData& array, int64_t position, uint8_t* out, bool* fits);
 
 /// Collects compact values to an array, the tree of builders following the tree of the type. Not thread safe.
 class CompactBuilder {

@@ -154,9 +154,7 @@ void RowCodec::Column::EncodeStrings(const ColumnView& view, const RowBlock& blo
 arrow::Status RowCodec::Column::EncodeNested(const ColumnView& view, const RowBlock& block, uint8_t* const* rows, uint8_t** ends) const {
   bool fits = true;
   const auto write = [&](int32_t i, int64_t at) {
-    uint8_t* end = WriteCompactValue(shape_, *view.values, at, ends[i]);
-    fits = fits && end != nullptr;
-    if (end == nullptr) return;
+    uint8_t* end = WriteCompactValue(shape_, *view.values, at, ends[i], &fits);
     StoreAs<uint32_t>(rows[i] + slot_offset_, static_cast<uint32_t>(end - ends[i]));
     ends[i] = end;
   };

@@ -55,8 +55,8 @@ namespace icebound::row {
 /// Turns batches into packed rows and back, a column at a time in blocks of rows. Immutable once made, hence thread safe.
 ///
 /// A batch given to AddSizes or Encode has the schema's columns, each of the schema's type or a dictionary of it, sliced or not. Field
-/// names and metadata are not compared. A null in a column that is not nullable is ErrorKind::kInternal; a decimal that does not fit the
-/// precision of its type is kExecution.
+/// names and metadata are not compared. A null in a column that is not nullable is ErrorKind::kInternal; a decimal with more
+/// digits than its slot holds is kExecution.
 class RowCodec {
  public:
   /// Fails with kUnsupported for unions and run-end encoded types, naming the field. A schema without columns is fine: its rows have no bytes.

@@ -236,9 +236,7 @@ arrow::Status SortKeyEncoder::Column::EncodeVariable(const KeyInput& input, cons
   bool fits = true;
   const auto write = [&](int32_t i, int64_t at) {
     uint8_t* begin = cursors[i] + offset;
-    uint8_t* end = WriteNestedKey(shape_, *input.view.values, at, begin);
-    fits = fits && end != nullptr;
-    if (end == nullptr) end = begin;
+    uint8_t* end = WriteNestedKey(shape_, *input.view.values, at, begin, &fits);
     if (is_descending_) InvertBytes(begin, end);
     cursors[i] = end;
   };

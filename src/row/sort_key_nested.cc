@@ -22,18 +22,18 @@ uint64_t ItemLength(const TypeShape& shape, const ArrayData& array, int64_t posi
   return 1 + (value.array == nullptr ? 0 : NestedKeyLength(*value.shape, *value.array, value.position));
 }
 
-uint8_t* WriteItem(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out) {
+uint8_t* WriteItem(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out, bool* fits) {
   const NestedValue value = ResolveNested(shape, array, position);
   if (value.array == nullptr) {
     *out = kNull;
     return out + 1;
   }
   *out = kValue;
-  return WriteNestedKey(*value.shape, *value.array, value.position, out + 1);
+  return WriteNestedKey(*value.shape, *value.array, value.position, out + 1, fits);
 }
 
 /// Items of a list of fixed-width values: ordered a block at a time, then spread with their markers.
-uint8_t* WriteFixedItems(const TypeShape& item, const ArrayData& array, ItemRange range, uint8_t* out) {
+uint8_t* WriteFixedItems(const TypeShape& item, const ArrayData& array, ItemRange range, uint8_t* out, bool* fits) {
   ColumnView view;
   view.values = &array;
   view.may_have_nulls = array.buffers[0] != nullptr;
@@ -46,7 +46,7 @@ uint8_t* WriteFixedItems(const TypeShape& item, const ArrayData& array, ItemRang
     block.Fill(view, range.begin + done, static_cast<int32_t>(std::min<int64_t>(kBlockRows, range.count - done)));
     const uint8_t* values = GatherFixed(item, view, block, gathered);
     if (item.value_bytes != width) {
-      if (!NarrowDecimals(item, values, block, gathered)) return nullptr;
+      *fits &= NarrowDecimals(item, values, block, gathered);
       values = gathered;
     }
     OrderValues(order, width, /*invert=*/false, values, block.count, ordered);
@@ -65,9 +65,9 @@ uint8_t* WriteFixedItems(const TypeShape& item, const ArrayData& array, ItemRang
 
 bool IsBlockwise(const TypeShape& shape) { return shape.is_fixed() && shape.layout != Layout::kBytes; }
 
-uint8_t* WriteItems(const TypeShape& item, const ArrayData& array, ItemRange range, uint8_t* out) {
-  if (IsBlockwise(item)) return WriteFixedItems(item, array, range, out);
-  for (int64_t i = 0; i < range.count && out != nullptr; ++i) out = WriteItem(item, array, range.begin + i, out);
+uint8_t* WriteItems(const TypeShape& item, const ArrayData& array, ItemRange range, uint8_t* out, bool* fits) {
+  if (IsBlockwise(item)) return WriteFixedItems(item, array, range, out, fits);
+  for (int64_t i = 0; i < range.count; ++i) out = WriteItem(item, array, range.begin + i, out, fits);
   return out;
 }
 
@@ -99,7 +99,7 @@ uint64_t NestedKeyLength(const TypeShape& shape, const ArrayData& array, int64_t
   return ItemsLength(shape.children[0], *array.child_data[0], ListItems(shape, array, position)) + end_bytes;
 }
 
-uint8_t* WriteNestedKey(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out) {
+uint8_t* WriteNestedKey(const TypeShape& shape, const ArrayData& array, int64_t position, uint8_t* out, bool* fits) {
   if (IsBlockwise(shape)) {
     uint8_t gathered[kWidestValueBytes];
     ColumnView view;
@@ -108,7 +108,7 @@ uint8_t* WriteNestedKey(const TypeShape& shape, const ArrayData& array, int64_t 
     block.Fill(view, position, 1);
     const uint8_t* value = GatherFixed(shape, view, block, gathered);
     if (shape.value_bytes != shape.packed_bytes) {
-      if (!NarrowDecimals(shape, value, block, gathered)) return nullptr;
+      *fits &= NarrowDecimals(shape, value, block, gathered);
       value = gathered;
     }
     OrderValues(OrderOf(shape), shape.packed_bytes, /*invert=*/false, value, 1, out);
@@ -124,13 +124,13 @@ uint8_t* WriteNestedKey(const TypeShape& shape, const ArrayData& array, int64_t 
                         [&](const auto& strings) { return WriteString<false>(strings(position), /*no_zeros=*/false, out); });
   }
   if (shape.layout == Layout::kStruct) {
-    for (size_t child = 0; child < shape.children.size() && out != nullptr; ++child) {
-      out = WriteItem(shape.children[child], *array.child_data[child], array.offset + position, out);
+    for (size_t child = 0; child < shape.children.size(); ++child) {
+      out = WriteItem(shape.children[child], *array.child_data[child], array.offset + position, out, fits);
     }
     return out;
   }
-  out = WriteItems(shape.children[0], *array.child_data[0], ListItems(shape, array, position), out);
-  if (out == nullptr || shape.layout == Layout::kFixedList) return out;
+  out = WriteItems(shape.children[0], *array.child_data[0], ListItems(shape, array, position), out, fits);
+  if (shape.layout == Layout::kFixedList) return out;
   *out = kEnd;
   return out + 1;
 }

@@ -15,8 +15,8 @@ namespace icebound::row {
 /// Bytes of the body of the valid value at `position` (as in RowBlock) of any layout.
 uint64_t NestedKeyLength(const TypeShape& shape, const arrow::ArrayData& array, int64_t position);
 
-/// Writes the body and returns its end; nullptr when a decimal inside does not fit the precision of its type.
-uint8_t* WriteNestedKey(const TypeShape& shape, const arrow::ArrayData& array, int64_t position, uint8_t* out);
+/// Writes the body and returns its end. Clears *fits when a decimal inside has more digits than its packed integer holds.
+uint8_t* WriteNestedKey(const TypeShape& shape, const arrow::ArrayData& array, int64_t position, uint8_t* out, bool* fits);
 
 /// End of the body that starts at `key`. `mask` is FF for a descending field, else 00.
 const uint8_t* SkipNestedKey(const TypeShape& shape, const uint8_t* key, uint8_t mask);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimizer/optimizer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "optimizer/rules.h"
+
+namespace icebound::optimizer {
+namespace {
+
+struct Rule {
+  std::string_view name;
+  arrow::Result<plan::PlanPtr> (*apply)(const plan::PlanPtr&, const OptimizerOptions&);
+};
+
+constexpr std::array kRules = {
+    Rule{"constant_folding", FoldConstants},     Rule{"redundant_sort", DropRedundantSorts},
+    Rule{"merge_projections", MergeProjections}, Rule{"filter_pushdown", PushFilters},
+    Rule{"limit_pushdown", PushLimits},          Rule{"column_pruning", PruneColumns},
+    Rule{"merge_projections", MergeProjections}, Rule{"scan_order", OrderScans},
+};
+
+}  // namespace
+
+std::vector<std::string_view> RuleNames() {
+  std::vector<std::string_view> names;
+  for (const Rule& rule : kRules) {
+    if (std::find(names.begin(), names.end(), rule.name) == names.end()) names.push_back(rule.name);
+  }
+  return names;
+}
+
+arrow::Result<plan::PlanPtr> Optimize(plan::PlanPtr plan, const OptimizerOptions& options) {
+  if (!options.pool) return MakeError(ErrorKind::kInternal, "OptimizerOptions::pool is not set");
+  const std::vector<std::string_view> names = RuleNames();
+  for (const std::string& name : options.disabled_rules) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return MakeError(ErrorKind::kInvalidInput, "there is no optimizer rule \"{}\"", name);
+    }
+  }
+  for (const Rule& rule : kRules) {
+    if (options.disabled_rules.contains(rule.name)) continue;
+    ARROW_ASSIGN_OR_RAISE(plan, rule.apply(plan, options));
+  }
+  return plan;
+}
+
+}  // namespace icebound::optimizer

@@ -72,21 +72,29 @@ Statement::Statement(SessionResources& resources, std::shared_ptr<StatementMetri
   context_.statement_time_us = NowMicroseconds();
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> Statement::Next() {
-  auto batch = Pull();
-  if (!batch.ok() || *batch == nullptr) Close();
-  return batch;
+arrow::Status Statement::Prepare() {
+  if (root_ == nullptr || stream_ != nullptr) return arrow::Status::OK();
+  arrow::Status status = OpenRoot();
+  if (!status.ok()) Close();
+  return status;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> Statement::Pull() {
-  if (root_ == nullptr) return nullptr;
+arrow::Status Statement::OpenRoot() {
   ARROW_RETURN_NOT_OK(context_.cancellation.Check());
-  if (stream_ == nullptr) {
-    ARROW_RETURN_NOT_OK(root_->Prepare());
-    ARROW_ASSIGN_OR_RAISE(stream_, root_->OpenStream());
+  ARROW_RETURN_NOT_OK(root_->Prepare());
+  ARROW_ASSIGN_OR_RAISE(stream_, root_->OpenStream());
+  return arrow::Status::OK();
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> Statement::Next() {
+  ARROW_RETURN_NOT_OK(Prepare());
+  if (stream_ == nullptr) return nullptr;
+  auto batch = stream_->Next();
+  if (!batch.ok() || *batch == nullptr) {
+    Close();
+  } else if (counts_output_) {
+    context_.metrics.output_rows.fetch_add((*batch)->num_rows(), std::memory_order_relaxed);
   }
-  ARROW_ASSIGN_OR_RAISE(auto batch, stream_->Next());
-  if (batch != nullptr) context_.metrics.output_rows.fetch_add(batch->num_rows(), std::memory_order_relaxed);
   return batch;
 }
 

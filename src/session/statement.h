@@ -50,10 +50,17 @@ class Statement {
  public:
   Statement(SessionResources& resources, std::shared_ptr<StatementMetrics> metrics);
 
-  runtime::QueryContext* context() { return &context_; }
+  const runtime::QueryContext& context() const { return context_; }
+  runtime::QueryContext* mutable_context() { return &context_; }
   StatementMetrics& metrics() { return *metrics_; }
+  const std::shared_ptr<StatementMetrics>& shared_metrics() const { return metrics_; }
   void set_root(std::unique_ptr<exec::Operator> root) { root_ = std::move(root); }
   exec::Operator* root() { return root_.get(); }
+  /// False for COPY, whose one row is the count of the rows that its operator reports itself.
+  void set_counts_output(bool counts_output) { counts_output_ = counts_output; }
+
+  /// Runs the breakers, so that Next() has rows at once. Idempotent.
+  arrow::Status Prepare();
 
   /// The next batch of the answer; runs the breakers first when this is the first call. nullptr at the end, when everything is freed.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next();
@@ -62,10 +69,11 @@ class Statement {
   void Close();
 
  private:
-  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Pull();
+  arrow::Status OpenRoot();
 
   const std::shared_ptr<StatementMetrics> metrics_;
   runtime::QueryContext context_;
+  bool counts_output_ = true;
   std::unique_ptr<exec::Operator> root_;
   std::unique_ptr<runtime::BatchStream> stream_;  // declared after root_: freed before it
 };

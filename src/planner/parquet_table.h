@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <arrow/result.h>
+
+#include <memory>
+#include <string>
+
+#include "io/file_systems.h"
+#include "memory/memory_ledger.h"
+#include "plan/table_source.h"
+
+namespace icebound::planner {
+
+/// A Parquet file, directory or glob as a table of the plan. `file_systems` and `ledger` must outlive it.
+arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquetTable(const std::string& path, io::FileSystems* file_systems,
+                                                                   memory::MemoryLedger* ledger);
+
+}  // namespace icebound::planner

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/planner.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "exec/limit/limit_operator.h"
+#include "exec/project/filter_operator.h"
+#include "exec/project/project_operator.h"
+#include "exec/scan/scan_operator.h"
+#include "exec/set/union_all_operator.h"
+#include "exec/set/values_operator.h"
+#include "exec/sort/sort_operator.h"
+#include "exec/write/copy_operator.h"
+#include "io/make_sink.h"
+
+namespace icebound::planner {
+namespace {
+
+using OperatorPtr = std::unique_ptr<exec::Operator>;
+
+/// Walks the plan once, children first. Not thread safe.
+class Planner {
+ public:
+  Planner(runtime::QueryContext* context, io::FileSystems* file_systems) : context_(context), file_systems_(file_systems) {}
+
+  arrow::Result<OperatorPtr> Build(const plan::LogicalPlan& node) {
+    switch (node.kind()) {
+      case plan::PlanKind::kScan:
+        return BuildScan(static_cast<const plan::ScanNode&>(node));
+      case plan::PlanKind::kFilter:
+        return BuildFilter(static_cast<const plan::FilterNode&>(node));
+      case plan::PlanKind::kProject:
+        return BuildProject(static_cast<const plan::ProjectNode&>(node));
+      case plan::PlanKind::kSort:
+        return BuildSort(static_cast<const plan::SortNode&>(node));
+      case plan::PlanKind::kLimit:
+        return BuildLimit(static_cast<const plan::LimitNode&>(node));
+      case plan::PlanKind::kUnionAll:
+        return BuildUnionAll(static_cast<const plan::UnionAllNode&>(node));
+      case plan::PlanKind::kValues:
+        return BuildValues(static_cast<const plan::ValuesNode&>(node));
+      case plan::PlanKind::kCopy:
+        return BuildCopy(static_cast<const plan::CopyNode&>(node));
+    }
+    return MakeError(ErrorKind::kInternal, "no operator for this plan node: {}", node.Describe());
+  }
+
+ private:
+  arrow::Result<OperatorPtr> BuildScan(const plan::ScanNode& node) {
+    ARROW_ASSIGN_OR_RAISE(auto source, node.source()->Scan(node.request(), context_));
+    return std::make_unique<exec::ScanOperator>(context_, fmt::format("scan {}", node.table_name()), std::move(source));
+  }
+
+  arrow::Result<OperatorPtr> BuildFilter(const plan::FilterNode& node) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+    return std::make_unique<exec::FilterOperator>(context_, std::move(child), node.predicate());
+  }
+
+  arrow::Result<OperatorPtr> BuildProject(const plan::ProjectNode& node) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+    return std::make_unique<exec::ProjectOperator>(context_, std::move(child), node.exprs(), node.schema());
+  }
+
+  arrow::Result<OperatorPtr> BuildSort(const plan::SortNode& node) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+    std::vector<exec::SortKeySpec> keys;
+    for (const plan::SortKey& key : node.keys()) keys.push_back({key.expr, key.descending, key.nulls_first});
+    return exec::SortOperator::Make(context_, std::move(child), std::move(keys), node.fetch());
+  }
+
+  arrow::Result<OperatorPtr> BuildLimit(const plan::LimitNode& node) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+    return std::make_unique<exec::LimitOperator>(context_, std::move(child), node.limit(), node.offset());
+  }
+
+  arrow::Result<OperatorPtr> BuildUnionAll(const plan::UnionAllNode& node) {
+    std::vector<OperatorPtr> children;
+    for (const plan::PlanPtr& child : node.children()) {
+      ARROW_ASSIGN_OR_RAISE(OperatorPtr built, Build(*child));
+      children.push_back(std::move(built));
+    }
+    return std::make_unique<exec::UnionAllOperator>(context_, std::move(children), node.schema());
+  }
+
+  arrow::Result<OperatorPtr> BuildValues(const plan::ValuesNode& node) {
+    return std::make_unique<exec::ValuesOperator>(context_, node.rows(), node.schema());
+  }
+
+  arrow::Result<OperatorPtr> BuildCopy(const plan::CopyNode& node) {
+    // The sink first: a bad path or option must fail before anything is read.
+    ARROW_ASSIGN_OR_RAISE(auto sink, io::MakeSink(node.path(), node.options(), node.child()->schema(), file_systems_, context_));
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+    return std::make_unique<exec::CopyOperator>(context_, std::move(child), std::move(sink), node.schema());
+  }
+
+  runtime::QueryContext* const context_;
+  io::FileSystems* const file_systems_;
+};
+
+}  // namespace
+
+arrow::Result<std::unique_ptr<exec::Operator>> PlanOperators(const plan::LogicalPlan& plan, runtime::QueryContext* context,
+                                                             io::FileSystems* file_systems) {
+  return Planner(context, file_systems).Build(plan);
+}
+
+}  // namespace icebound::planner

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a session begins, and the road of a statement through the layers: bind, optimize, plan; running is the result's business.
+#include <arrow/compute/initialize.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/byte_size.h"
+#include "base/error.h"
+#include "memory/process_tuning.h"
+#include "optimizer/optimizer.h"
+#include "planner/planner.h"
+#include "planner/reader_table.h"
+#include "session/explain_rows.h"
+#include "session/query_result.h"
+#include "session/session_impl.h"
+
+namespace icebound {
+namespace {
+
+arrow::Status CheckConfig(const BoundedSessionConfig& config) {
+  if (config.target_partitions && *config.target_partitions < 1) {
+    return MakeError(ErrorKind::kInvalidInput, "target_partitions must be at least 1, not {}", *config.target_partitions);
+  }
+  if (config.batch_size && (*config.batch_size < 1 || *config.batch_size > (int64_t{1} << 20))) {
+    return MakeError(ErrorKind::kInvalidInput, "batch_size must lie between 1 and 1048576 rows, not {}", *config.batch_size);
+  }
+  if (config.spill_limit_bytes && *config.spill_limit_bytes < 0) {
+    return MakeError(ErrorKind::kInvalidInput, "spill_limit_bytes must not be negative, not {}", *config.spill_limit_bytes);
+  }
+  return arrow::Status::OK();
+}
+
+}  // namespace
+
+arrow::Result<std::shared_ptr<Session>> CreateBoundedSession(const BoundedSessionConfig& config) {
+  ARROW_ASSIGN_OR_RAISE(auto session, SessionImpl::Make(config));
+  return session;
+}
+
+arrow::Result<std::shared_ptr<SessionImpl>> SessionImpl::Make(const BoundedSessionConfig& config) {
+  ARROW_RETURN_NOT_OK(CheckConfig(config));
+  if (config.owns_process) memory::TuneProcessForBound();
+  // Before the baseline is taken: what the libraries hold once they are awake is not ours to lend.
+  ARROW_RETURN_NOT_OK(arrow::compute::Initialize());
+  std::shared_ptr<SessionImpl> session(new SessionImpl());
+  SessionResources& resources = session->resources_;
+  memory::MemoryLedgerOptions ledger;
+  ledger.limit_bytes = config.memory_limit_bytes;
+  ledger.inside_host = !config.owns_process;
+  ledger.baseline_bytes = config.owns_process ? memory::MeasureBaseline() : 0;
+  ledger.policy = config.pool == PoolPolicy::kGreedy ? memory::PoolPolicy::kGreedy : memory::PoolPolicy::kFair;
+  ARROW_ASSIGN_OR_RAISE(resources.ledger, memory::MemoryLedger::Make(ledger));
+  spill::DiskManagerOptions disk;
+  disk.directory = config.spill_directory.value_or("");
+  disk.limit_bytes = config.spill_limit_bytes;
+  ARROW_ASSIGN_OR_RAISE(resources.disk, spill::DiskManager::Make(disk));
+  resources.memory_limit_bytes = config.memory_limit_bytes;
+  resources.threads = config.target_partitions.value_or(UsableCpus());
+  resources.batch_rows = config.batch_size.value_or(8192);
+  return session;
+}
+
+SessionImpl::~SessionImpl() = default;
+
+arrow::Status SessionImpl::RegisterParquet(std::string name, const std::string& path_or_glob_or_dir) {
+  ARROW_ASSIGN_OR_RAISE(auto table, catalog_.OpenParquet(path_or_glob_or_dir));
+  return catalog_.Register(std::move(name), std::move(table));
+}
+
+arrow::Status SessionImpl::RegisterArrow(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader) {
+  if (reader == nullptr) return MakeError(ErrorKind::kInvalidInput, "the reader registered as \"{}\" is null", name);
+  auto table = std::make_shared<planner::ReaderTable>(name, std::move(reader));
+  return catalog_.Register(std::move(name), std::move(table));
+}
+
+arrow::Status SessionImpl::SetProperty(const std::string& key, const std::string& value) {
+  if (key.empty()) return MakeError(ErrorKind::kInvalidInput, "a property needs a name");
+  catalog_.SetProperty(key, value);
+  return arrow::Status::OK();
+}
+
+std::unique_ptr<Statement> SessionImpl::NewStatement() {
+  auto metrics = std::make_shared<StatementMetrics>(resources_);
+  std::lock_guard lock(mutex_);
+  last_metrics_ = metrics;
+  return std::make_unique<Statement>(resources_, std::move(metrics));
+}
+
+arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view text, const Statement& statement) {
+  sql::BindOptions options;
+  options.pool = resources_.ledger->pool();
+  options.statement_time_us = statement.context().statement_time_us;
+  ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(text, catalog_, options));
+  ARROW_ASSIGN_OR_RAISE(bound.plan, optimizer::Optimize(bound.plan, {.pool = options.pool, .statement_time_us = options.statement_time_us}));
+  return bound;
+}
+
+arrow::Result<std::unique_ptr<Result>> SessionImpl::Sql(std::string_view text) {
+  std::unique_ptr<Statement> statement = NewStatement();
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(text, *statement));
+  if (bound.explain) {
+    ARROW_ASSIGN_OR_RAISE(const std::string shown, ExplainBound(bound, bound.analyze, statement.get()));
+    statement->set_root(MakeExplainRows(statement->mutable_context(), shown));
+  } else {
+    ARROW_ASSIGN_OR_RAISE(auto root, planner::PlanOperators(*bound.plan, statement->mutable_context(), catalog_.file_systems()));
+    statement->set_root(std::move(root));
+    statement->set_counts_output(bound.kind == sql::StatementKind::kQuery);
+  }
+  return std::make_unique<QueryResult>(shared_from_this(), std::move(statement));
+}
+
+arrow::Result<std::vector<std::string>> SessionImpl::SplitStatements(std::string_view text) const {
+  ARROW_ASSIGN_OR_RAISE(auto parts, sql::SplitStatements(text));
+  std::vector<std::string> statements;
+  for (sql::StatementText& part : parts) statements.push_back(std::move(part.text));
+  return statements;
+}
+
+arrow::Result<std::string> SessionImpl::Explain(std::string_view text, bool analyze) {
+  std::unique_ptr<Statement> statement = NewStatement();
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(text, *statement));
+  return ExplainBound(bound, analyze || bound.analyze, statement.get());
+}
+
+arrow::Result<std::string> SessionImpl::ExplainBound(const sql::BoundStatement& bound, bool analyze, Statement* statement) {
+  std::string text = plan::ExplainText(*bound.plan);
+  if (!analyze) return text;
+  ARROW_ASSIGN_OR_RAISE(auto root, planner::PlanOperators(*bound.plan, statement->mutable_context(), catalog_.file_systems()));
+  statement->set_root(std::move(root));
+  while (true) {
+    ARROW_ASSIGN_OR_RAISE(const auto batch, statement->Next());
+    if (batch == nullptr) break;
+  }
+  return text + "\n" + OperatorTable(statement->metrics().Snapshot());
+}
+
+QueryMetrics SessionImpl::metrics() const {
+  std::shared_ptr<StatementMetrics> metrics;
+  {
+    std::lock_guard lock(mutex_);
+    metrics = last_metrics_;
+  }
+  return metrics != nullptr ? metrics->Snapshot() : StatementMetrics(resources_).Snapshot();
+}
+
+}  // namespace icebound

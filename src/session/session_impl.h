@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "icebound/session.h"
+#include "session/statement.h"
+#include "session/table_catalog.h"
+#include "sql/statement.h"
+
+namespace icebound {
+
+/// The session behind the public face: resources, the table catalog, and the road from text to a planned statement. Thread safety as Session says.
+class SessionImpl final : public Session, public std::enable_shared_from_this<SessionImpl> {
+ public:
+  static arrow::Result<std::shared_ptr<SessionImpl>> Make(const BoundedSessionConfig& config);
+  ~SessionImpl() override;
+
+  arrow::Status RegisterParquet(std::string name, const std::string& path_or_glob_or_dir) override;
+  arrow::Status RegisterArrow(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader) override;
+  arrow::Status SetProperty(const std::string& key, const std::string& value) override;
+  arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text) override;
+  arrow::Result<std::vector<std::string>> SplitStatements(std::string_view text) const override;
+  arrow::Result<std::string> Explain(std::string_view text, bool analyze) override;
+  QueryMetrics metrics() const override;
+  void Cancel() override { resources_.cancellation.Cancel(); }
+
+  TableCatalog& catalog() { return catalog_; }
+
+ private:
+  SessionImpl() : catalog_(resources_) {}
+
+  arrow::Result<sql::BoundStatement> Bind(std::string_view text, const Statement& statement);
+  /// Text that shows the plan of `bound`, or with analyze runs it and adds what its operators did.
+  arrow::Result<std::string> ExplainBound(const sql::BoundStatement& bound, bool analyze, Statement* statement);
+  std::unique_ptr<Statement> NewStatement();
+
+  SessionResources resources_;
+  TableCatalog catalog_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<StatementMetrics> last_metrics_;  // guarded by mutex_: of the last statement
+};
+
+}  // namespace icebound

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/table_catalog.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "planner/parquet_table.h"
+
+namespace icebound {
+namespace {
+
+std::string LowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+}  // namespace
+
+arrow::Status TableCatalog::Register(std::string name, std::shared_ptr<plan::TableSource> table) {
+  if (name.empty()) return MakeError(ErrorKind::kInvalidInput, "a table needs a name");
+  std::lock_guard lock(mutex_);
+  tables_[std::move(name)] = std::move(table);
+  return arrow::Status::OK();
+}
+
+void TableCatalog::SetProperty(const std::string& key, const std::string& value) {
+  std::lock_guard lock(mutex_);
+  properties_[key] = value;
+  properties_changed_ = true;
+}
+
+io::FileSystems* TableCatalog::file_systems() {
+  std::lock_guard lock(mutex_);
+  if (properties_changed_) {
+    file_systems_.push_back(std::make_unique<io::FileSystems>(properties_, resources_.ledger->pool()));
+    properties_changed_ = false;
+  }
+  return file_systems_.back().get();
+}
+
+arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::OpenParquet(const std::string& path) {
+  return planner::OpenParquetTable(path, file_systems(), resources_.ledger.get());
+}
+
+arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveName(const std::vector<std::string>& parts) {
+  std::lock_guard lock(mutex_);
+  const std::string name = fmt::format("{}", fmt::join(parts, "."));
+  if (const auto found = tables_.find(name); found != tables_.end()) return found->second;
+  // SQL folds unquoted names to lower case; the host program registered what it liked.
+  for (const auto& [known, table] : tables_) {
+    if (LowerCase(known) == name) return table;
+  }
+  return MakeError(ErrorKind::kNotFound, "relation \"{}\" does not exist", name);
+}
+
+arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolvePath(const std::string& path) { return OpenParquet(path); }
+
+std::vector<std::string> TableCatalog::TableNames() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, table] : tables_) names.push_back(name);
+  return names;
+}
+
+}  // namespace icebound

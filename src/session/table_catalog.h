@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <arrow/memory_pool.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "io/file_systems.h"
+#include "plan/table_source.h"
+#include "session/statement.h"
+
+namespace icebound {
+
+/// The tables of one session by name, and the file systems behind paths. Thread safe.
+class TableCatalog final : public plan::TableResolver {
+ public:
+  explicit TableCatalog(const SessionResources& resources) : resources_(resources) {}
+
+  /// Adds or replaces a name. kInvalidInput for an empty one.
+  arrow::Status Register(std::string name, std::shared_ptr<plan::TableSource> table);
+  void SetProperty(const std::string& key, const std::string& value);
+
+  /// The file systems with the properties set so far; valid as long as the catalog.
+  io::FileSystems* file_systems();
+
+  arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquet(const std::string& path);
+
+  arrow::Result<std::shared_ptr<plan::TableSource>> ResolveName(const std::vector<std::string>& parts) override;
+  arrow::Result<std::shared_ptr<plan::TableSource>> ResolvePath(const std::string& path) override;
+  std::vector<std::string> TableNames() const override;
+
+ private:
+  const SessionResources& resources_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<plan::TableSource>> tables_;  // guarded by mutex_
+  io::StorageProperties properties_;                                  // guarded by mutex_
+  bool properties_changed_ = true;                                    // guarded by mutex_
+  // All that were ever made: tables opened through an earlier one keep using it. Guarded by mutex_.
+  std::vector<std::unique_ptr<io::FileSystems>> file_systems_;
+};
+
+}  // namespace icebound

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/sort/external_sorter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "exec/sort/merge_stream.h"
+#include "runtime/metrics.h"
+#include "runtime/worker_pool.h"
+
+namespace icebound::exec::sort {
+namespace {
+
+/// Part of the free memory a merge may take: the rest is for who takes the rows. At the smallest limit (48 MiB of grants) that leaves 19 MiB.
+constexpr double kMergeShare = 0.6;
+
+/// Runs one merge should be able to take without a second level: at a limit of 64 MiB these are about 13 GB of rows, at 256 MiB 50 GB.
+constexpr int64_t kFanInWanted = 512;
+
+/// A block below 32 KiB compresses badly and costs a system call for few rows; above 512 KiB nothing gets faster.
+constexpr int64_t kBlockBytesMin = int64_t{32} << 10;
+constexpr int64_t kBlockBytesMax = int64_t{512} << 10;
+
+constexpr int64_t kChunkBytesMin = int64_t{64} << 10;
+constexpr int64_t kChunkBytesMax = int64_t{1} << 20;
+
+/// Radix sort scratch: at most what leaves room for its source in a second-level cache of 2 MiB.
+constexpr int64_t kScratchBytesMin = int64_t{64} << 10;
+constexpr int64_t kScratchBytesMax = int64_t{1} << 20;
+
+/// A row is held by an arena, then by a merge, then by a batch, and its consumer holds one too; a wider one than a third of the grants
+/// cannot pass, and is refused before it is tried.
+constexpr int64_t kWidestRowPart = 3;
+
+/// Output rows are gathered in a buffer of at least this size, however little memory there is.
+constexpr int64_t kOutputBytesMin = int64_t{64} << 10;
+
+int64_t PagesDown(int64_t bytes) { return bytes / 4096 * 4096; }
+
+}  // namespace
+
+arrow::Result<std::unique_ptr<ExternalSorter>> ExternalSorter::Make(runtime::QueryContext* context,
+                                                                    const std::shared_ptr<arrow::Schema>& input, SorterOptions options,
+                                                                    runtime::OperatorMetrics* metrics) {
+  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<SortRowFormat> format, SortRowFormat::Make(input, options.keys, options.output_columns));
+  return std::unique_ptr<ExternalSorter>(new ExternalSorter(context, std::move(format), std::move(options), metrics));
+}
+
+ExternalSorter::ExternalSorter(runtime::QueryContext* context, std::unique_ptr<SortRowFormat> format, SorterOptions options,
+                               runtime::OperatorMetrics* metrics)
+    : context_(context),
+      metrics_(metrics),
+      options_(std::move(options)),
+      format_(std::move(format)),
+      consumer_(context->ledger.AddConsumer("sort", this)),
+      budget_(consumer_.get()),
+      shared_(*format_, &budget_, &context->disk),
+      cutoff_pages_(&budget_) {}
+
+ExternalSorter::~ExternalSorter() {
+  taking_rows_.store(false);
+  UpdateMetrics();
+}
+
+// --- run generation ---------------------------------------------------------------------------------------------------------
+
+void ExternalSorter::ChooseSizes(int workers) {
+  const int64_t granted_bytes = context_->ledger.granted_bytes();
+  const int64_t worker_bytes = consumer_->share_bytes() / workers;
+  const auto merge_bytes = static_cast<int64_t>(kMergeShare * static_cast<double>(granted_bytes));
+  shared_.workers = workers;
+  shared_.force_spill = context_->force_spill;
+  shared_.block_bytes = std::clamp(PagesDown(merge_bytes / kFanInWanted), kBlockBytesMin, kBlockBytesMax);
+  shared_.chunk_bytes = std::clamp(PagesDown(worker_bytes / 64), kChunkBytesMin, kChunkBytesMax);
+  shared_.scratch_entries = std::clamp(PagesDown(worker_bytes / 32), kScratchBytesMin, kScratchBytesMax) / int64_t{sizeof(SortEntry)};
+  shared_.row_bytes_max = granted_bytes / kWidestRowPart;
+  // Two runs to read, one to write, the rows between.
+  shared_.floor_bytes = 4 * shared_.block_bytes + OutputBufferBytes();
+}
+
+arrow::Status ExternalSorter::StartInput(int workers) {
+  ChooseSizes(workers);
+  ARROW_RETURN_NOT_OK(budget_.Take(shared_.floor_bytes));
+  budget_.Give(shared_.floor_bytes);
+  if (options_.fetch_rows.has_value()) {
+    ARROW_RETURN_NOT_OK(cutoff_pages_.Resize(KeyCutoff::kStateBytes));
+    cutoff_.emplace(format_->layout(), *options_.fetch_rows);
+    shared_.cutoff_or_null = &*cutoff_;
+  }
+  for (int worker = 0; worker < workers; ++worker) {
+    builders_.push_back(std::make_unique<SortRunBuilder>(&shared_));
+    ARROW_RETURN_NOT_OK(builders_.back()->Start());
+  }
+  taking_rows_.store(true, std::memory_order_release);
+  return arrow::Status::OK();
+}
+
+arrow::Status ExternalSorter::Append(int worker, const arrow::RecordBatch& batch) {
+  ARROW_RETURN_NOT_OK(context_->cancellation.Check());
+  if (options_.fetch_rows == 0) return arrow::Status::OK();
+  return builders_[worker]->Append(batch);
+}
+
+arrow::Status ExternalSorter::FinishWorker(int worker) { return builders_[worker]->Finish(); }
+
+int64_t ExternalSorter::ReclaimableBytes() const {
+  if (!taking_rows_.load(std::memory_order_acquire)) return 0;
+  int64_t bytes = 0;
+  for (const auto& builder : builders_) bytes += builder->ReclaimableBytes();
+  return bytes;
+}
+
+arrow::Result<int64_t> ExternalSorter::Reclaim(int64_t bytes) {
+  int64_t released_bytes = 0;
+  if (!taking_rows_.load(std::memory_order_acquire)) return released_bytes;
+  for (const auto& builder : builders_) {
+    if (released_bytes >= bytes) break;
+    ARROW_ASSIGN_OR_RAISE(const bool spilled, builder->Reclaim());
+    if (spilled) released_bytes += budget_.ReturnSlack(shared_.floor_bytes);
+  }
+  return released_bytes;
+}
+
+// --- merge planning ---------------------------------------------------------------------------------------------------------
+
+int64_t ExternalSorter::MergeBytesMax() const {
+  const int64_t free_bytes = context_->ledger.available_bytes() + budget_.slack_bytes() + budget_.taken_bytes();
+  return std::min(static_cast<int64_t>(kMergeShare * static_cast<double>(free_bytes)), consumer_->share_bytes());
+}
+
+int64_t ExternalSorter::OutputBytesMax() const {
+  return std::clamp(consumer_->share_bytes() / 64, std::min(kOutputBytesMin, context_->batch_bytes), context_->batch_bytes);
+}
+
+int64_t ExternalSorter::OutputBufferBytes() const { return RowBatch::BufferBytes(context_->batch_rows, OutputBytesMax()); }
+
+arrow::Status ExternalSorter::FinishInput() {
+  int64_t held_bytes = 0;
+  for (const auto& builder : builders_) held_bytes += builder->held_bytes();
+  if (shared_.spilled.load() || held_bytes > MergeBytesMax()) ARROW_RETURN_NOT_OK(SpillWhatIsInMemory());
+  taking_rows_.store(false, std::memory_order_release);
+  for (const auto& builder : builders_) {
+    builder->FreeWorkspace();
+    // A reclaim may have come between.
+    for (SortRun& run : builder->TakeRuns()) runs_.push_back({std::move(run)});
+  }
+  initial_runs_ = static_cast<int64_t>(runs_.size());
+  if (!runs_.empty()) {
+    merge_levels_ = 1;
+    ARROW_RETURN_NOT_OK(ReduceRuns());
+  }
+  final_fan_in_ = static_cast<int64_t>(runs_.size());
+  int64_t needed_bytes = budget_.taken_bytes() + OutputBufferBytes();
+  for (const PlannedRun& planned : runs_) needed_bytes += RunReader::BufferBytes(planned.run);
+  budget_.ReturnSlack(needed_bytes);
+  UpdateMetrics();
+  return arrow::Status::OK();
+}
+
+arrow::Status ExternalSorter::SpillWhatIsInMemory() {
+  return runtime::RunOnThreads(static_cast<int>(builders_.size()), [this](int worker) { return builders_[worker]->SpillRest(); });
+}
+
+/// How many of the smallest runs a merge can take with this much memory; at least two.
+int64_t ExternalSorter::FanIn(int64_t bytes) const {
+  int64_t fan_in = 0;
+  for (auto planned = runs_.rbegin(); planned != runs_.rend(); ++planned, ++fan_in) {
+    bytes -= RunReader::BufferBytes(planned->run);
+    if (bytes < 0) break;
+  }
+  return std::max<int64_t>(2, fan_in);
+}
+
+arrow::Status ExternalSorter::ReduceRuns() {
+  const auto larger = [](const PlannedRun& left, const PlannedRun& right) {
+    return left.run.file->raw_bytes() > right.run.file->raw_bytes();
+  };
+  std::sort(runs_.begin(), runs_.end(), larger);
+  const int64_t output_bytes = OutputBufferBytes();
+  while (true) {
+    const int64_t merge_bytes = MergeBytesMax() - output_bytes;
+    const auto run_count = static_cast<int64_t>(runs_.size());
+    if (FanIn(merge_bytes) >= run_count) return arrow::Status::OK();
+    // One block more is needed to write. Merging n runs takes n - 1 away: the first merge takes the odd rest, so that all others are full.
+    const int64_t fan_in = FanIn(merge_bytes - MappedPages::RoundUp(shared_.block_bytes));
+    const int64_t odd = (run_count - 1) % (fan_in - 1) + 1;
+    ARROW_RETURN_NOT_OK(MergeSmallest(odd > 1 ? odd : std::min(fan_in, run_count)));
+    std::sort(runs_.begin(), runs_.end(), larger);
+  }
+}
+
+/// Merges the last `count` runs into one, which takes their place.
+arrow::Status ExternalSorter::MergeSmallest(int64_t count) {
+  RowMerger::Inputs inputs{{}, {}, KeySpread(format_->layout())};
+  PlannedRun merged{SortRun{nullptr, KeySpread(format_->layout())}, 0};
+  for (int64_t i = 0; i < count; ++i) {
+    inputs.spread.Merge(runs_.back().run.spread);
+    merged.level = std::max(merged.level, runs_.back().level + 1);
+    inputs.runs.push_back(std::move(runs_.back().run));
+    runs_.pop_back();
+  }
+  const KeySpread spread = inputs.spread;
+  MappedPages block(&budget_);
+  ARROW_RETURN_NOT_OK(block.Resize(shared_.block_bytes));
+  ARROW_ASSIGN_OR_RAISE(auto rows, RowBatch::Make(&budget_, context_->batch_rows, OutputBytesMax()));
+  ARROW_ASSIGN_OR_RAISE(auto merger, RowMerger::Make(format_->layout(), &budget_, std::move(inputs)));
+  RunWriter writer(format_->layout(), &context_->disk, {block.data(), static_cast<size_t>(shared_.block_bytes)});
+  ARROW_RETURN_NOT_OK(writer.Open());
+  int64_t rows_left = options_.fetch_rows.value_or(std::numeric_limits<int64_t>::max());
+  while (rows_left > 0) {
+    ARROW_RETURN_NOT_OK(context_->cancellation.Check());
+    ARROW_RETURN_NOT_OK(merger->Fill(rows.get()));
+    rows->Truncate(rows_left);
+    if (rows->empty()) break;
+    for (const uint8_t* row : rows->rows()) ARROW_RETURN_NOT_OK(writer.Add(row));
+    rows_left -= rows->row_count();
+  }
+  ARROW_ASSIGN_OR_RAISE(merged.run, writer.Finish());
+  merged.run.spread = spread;
+  shared_.spilled_bytes.fetch_add(merged.run.file->stored_bytes(), std::memory_order_relaxed);
+  merge_levels_ = std::max(merge_levels_, merged.level);
+  runs_.push_back(std::move(merged));
+  UpdateMetrics();
+  return arrow::Status::OK();
+}
+
+void ExternalSorter::UpdateMetrics() {
+  metrics_->peak_bytes.store(consumer_->peak_bytes(), std::memory_order_relaxed);
+  metrics_->spilled_bytes.store(spilled_bytes(), std::memory_order_relaxed);
+  metrics_->spill_levels.store(merge_levels_, std::memory_order_relaxed);
+}
+
+// --- output -----------------------------------------------------------------------------------------------------------------
+
+arrow::Result<std::unique_ptr<runtime::BatchStream>> ExternalSorter::OpenStream() {
+  RowMerger::Inputs inputs{{}, {}, KeySpread(format_->layout())};
+  for (PlannedRun& planned : runs_) {
+    inputs.spread.Merge(planned.run.spread);
+    inputs.runs.push_back(std::move(planned.run));
+  }
+  runs_.clear();
+  for (const auto& builder : builders_) {
+    inputs.spread.Merge(builder->spread());
+    inputs.entries.push_back(builder->SortedEntries());
+  }
+  MergeStreamOptions options;
+  options.context = context_;
+  options.metrics = metrics_;
+  options.format = format_.get();
+  options.pool = consumer_->pool();
+  options.fetch_rows = options_.fetch_rows;
+  ARROW_ASSIGN_OR_RAISE(options.rows, RowBatch::Make(&budget_, context_->batch_rows, OutputBytesMax()));
+  ARROW_ASSIGN_OR_RAISE(options.merger, RowMerger::Make(format_->layout(), &budget_, std::move(inputs)));
+  return MakeMergeStream(std::move(options));
+}
+
+}  // namespace icebound::exec::sort

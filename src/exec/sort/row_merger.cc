@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/sort/row_merger.h"
+
+#include <utility>
+
+#include "exec/sort/merge_order.h"
+
+namespace icebound::exec::sort {
+namespace {
+
+/// The code of a run that has ended. A row may have it as well: ties are told apart by `row`.
+constexpr uint64_t kEndCode = ~uint64_t{0};
+
+/// Bytes behind a run's current row that are fetched into the cache when it moves on: the next row or two. Hundreds of runs are more streams
+/// than the hardware follows by itself.
+constexpr int kPrefetchBytes = 256;
+constexpr int kCacheLineBytes = 64;
+
+/// Where a run stands.
+struct Cursor {
+  const uint8_t* row = nullptr;           // null at the end
+  int64_t rows_behind = 0;                // in the block or the entries, after `row`
+  const SortEntry* entry = nullptr;       // of `row`, when the run is in memory
+  std::unique_ptr<RunReader> reader;      // when it is on disk
+};
+
+template <typename Order>
+class LoserTreeMerger final : public RowMerger {
+ public:
+  LoserTreeMerger(const RowLayout& layout, const KeyPrefix& prefix, std::vector<Cursor> cursors)
+      : layout_(layout), order_(layout, prefix), cursors_(std::move(cursors)), nodes_(cursors_.size()) {}
+
+  arrow::Status Fill(RowBatch* batch) override;
+
+  /// Plays all runs against each other, by codes relative to nothing.
+  void Build();
+
+ private:
+  struct Node {
+    uint64_t code;
+    uint32_t run;
+  };
+
+  Node Play(size_t node);
+  void Replay(Node challenger);
+  bool TieGoesToFirst(Node* first, Node* second) const;
+  arrow::Status Advance(Cursor* cursor);
+
+  const RowLayout layout_;
+  const Order order_;
+  std::vector<Cursor> cursors_;
+  std::vector<Node> nodes_;  // [0] is the winner, [1, n) the losers; run i enters at node (n + i) / 2
+  bool winner_is_taken_ = false;
+};
+
+/// Decides between runs of equal codes and gives the loser its new code.
+template <typename Order>
+bool LoserTreeMerger<Order>::TieGoesToFirst(Node* first, Node* second) const {
+  const uint8_t* first_row = cursors_[first->run].row;
+  const uint8_t* second_row = cursors_[second->run].row;
+  if (first_row == nullptr || second_row == nullptr) return second_row == nullptr;
+  uint64_t loser_code = first->code;
+  const bool first_wins = order_.BreakTie(first_row, second_row, first->code, &loser_code);
+  (first_wins ? second : first)->code = loser_code;
+  return first_wins;
+}
+
+template <typename Order>
+void LoserTreeMerger<Order>::Build() {
+  nodes_[0] = Play(1);
+}
+
+template <typename Order>
+typename LoserTreeMerger<Order>::Node LoserTreeMerger<Order>::Play(size_t node) {
+  if (node >= nodes_.size()) {
+    const auto run = static_cast<uint32_t>(node - nodes_.size());
+    const uint8_t* row = cursors_[run].row;
+    return {row == nullptr ? kEndCode : order_.FirstCode(row), run};
+  }
+  Node left = Play(2 * node);
+  Node right = Play(2 * node + 1);
+  const bool left_wins = left.code != right.code ? left.code < right.code : TieGoesToFirst(&left, &right);
+  nodes_[node] = left_wins ? right : left;
+  return left_wins ? left : right;
+}
+
+template <typename Order>
+void LoserTreeMerger<Order>::Replay(Node challenger) {
+  for (size_t node = (nodes_.size() + challenger.run) / 2; node > 0; node /= 2) {
+    Node& loser = nodes_[node];
+    bool challenger_wins = challenger.code < loser.code;
+    if (challenger.code == loser.code) [[unlikely]] challenger_wins = TieGoesToFirst(&challenger, &loser);
+    const Node winner = challenger_wins ? challenger : loser;
+    loser = challenger_wins ? loser : challenger;
+    challenger = winner;
+  }
+  nodes_[0] = challenger;
+}
+
+template <typename Order>
+arrow::Status LoserTreeMerger<Order>::Advance(Cursor* cursor) {
+  if (cursor->rows_behind > 0) {
+    --cursor->rows_behind;
+    if (cursor->entry != nullptr) {
+      cursor->row = (++cursor->entry)->row;
+      return arrow::Status::OK();
+    }
+    cursor->row += layout_.RowBytes(cursor->row);
+    return arrow::Status::OK();
+  }
+  cursor->row = nullptr;
+  if (cursor->reader == nullptr) return arrow::Status::OK();
+  ARROW_ASSIGN_OR_RAISE(const bool more, cursor->reader->NextBlock());
+  if (more) {
+    cursor->row = cursor->reader->rows();
+    cursor->rows_behind = cursor->reader->row_count() - 1;
+  } else {
+    cursor->reader.reset();
+  }
+  return arrow::Status::OK();
+}
+
+template <typename Order>
+arrow::Status LoserTreeMerger<Order>::Fill(RowBatch* batch) {
+  batch->Clear();
+  if (winner_is_taken_) {
+    winner_is_taken_ = false;
+    ARROW_RETURN_NOT_OK(Advance(&cursors_[nodes_[0].run]));
+    Build();
+  }
+  while (true) {
+    const uint32_t run = nodes_[0].run;
+    Cursor& cursor = cursors_[run];
+    if (cursor.row == nullptr) return arrow::Status::OK();
+    const int64_t row_bytes = layout_.RowBytes(cursor.row);
+    if (!batch->HasRoom(row_bytes)) {
+      if (!batch->empty()) return arrow::Status::OK();
+      batch->AddAlone(cursor.row);
+      winner_is_taken_ = true;
+      return arrow::Status::OK();
+    }
+    const uint8_t* previous;
+    if (cursor.entry != nullptr) {
+      previous = batch->AddAddress(cursor.row, row_bytes);
+    } else {
+      previous = batch->AddCopy(cursor.row, row_bytes);
+    }
+    ARROW_RETURN_NOT_OK(Advance(&cursor));
+    Replay({cursor.row == nullptr ? kEndCode : order_.NextCode(cursor.row, previous), run});
+  }
+}
+
+template <typename Order>
+arrow::Result<std::unique_ptr<RowMerger>> MakeWithOrder(const RowLayout& layout, const KeyPrefix& prefix, std::vector<Cursor> cursors) {
+  auto merger = std::make_unique<LoserTreeMerger<Order>>(layout, prefix, std::move(cursors));
+  merger->Build();
+  return merger;
+}
+
+}  // namespace
+
+arrow::Result<std::unique_ptr<RowMerger>> RowMerger::Make(const RowLayout& layout, SortBudget* budget, Inputs inputs) {
+  std::vector<Cursor> cursors;
+  for (SortRun& run : inputs.runs) {
+    ARROW_ASSIGN_OR_RAISE(std::unique_ptr<RunReader> reader, RunReader::Open(layout, budget, std::move(run)));
+    ARROW_ASSIGN_OR_RAISE(const bool more, reader->NextBlock());
+    if (!more) continue;
+    Cursor& cursor = cursors.emplace_back();
+    cursor.row = reader->rows();
+    cursor.rows_behind = reader->row_count() - 1;
+    cursor.reader = std::move(reader);
+  }
+  for (std::span<const SortEntry> entries : inputs.entries) {
+    if (entries.empty()) continue;
+    Cursor& cursor = cursors.emplace_back();
+    cursor.row = entries[0].row;
+    cursor.rows_behind = static_cast<int64_t>(entries.size()) - 1;
+    cursor.entry = entries.data();
+  }
+  if (cursors.empty()) cursors.emplace_back();  // an ended run, so that there is a winner
+  const KeyPrefix prefix(inputs.spread);
+  if (prefix.exact()) return MakeWithOrder<PrefixOrder>(layout, prefix, std::move(cursors));
+  return MakeWithOrder<OffsetValueOrder>(layout, prefix, std::move(cursors));
+}
+
+}  // namespace icebound::exec::sort

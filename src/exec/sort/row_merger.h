@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Merges sorted runs, on disk or in memory, into one ordered stream of rows, with a tree of losers (Knuth, TAOCP 3, 5.4.1): each inner node
+// keeps the run that lost there, so the next row costs one comparison a level, against losers that are already in the cache.
+//
+//   Fill(batch)    the winner's row goes to the batch (copied when it lies in a block that will be read over), the run moves on to its next
+//                  row, whose code (merge_order.h) is replayed up the tree.
+//   wide rows      A row wider than a batch is handed out by address, alone; its run moves on at the next Fill. As the row before is gone
+//                  then, codes relative to it cannot be made: the tree is built anew.
+//
+// Rows of equal keys come in no particular order.
+#pragma once
+
+#include <arrow/result.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "exec/sort/key_prefix.h"
+#include "exec/sort/row_batch.h"
+#include "exec/sort/row_layout.h"
+#include "exec/sort/run_file.h"
+
+namespace icebound::exec::sort {
+
+/// Not thread safe.
+class RowMerger {
+ public:
+  /// What one merge reads. `entries` are sorted and stay, with their rows, until the merger is gone.
+  struct Inputs {
+    std::vector<SortRun> runs;
+    std::vector<std::span<const SortEntry>> entries;
+    KeySpread spread;  ///< of all rows
+  };
+
+  /// Opens the runs: their buffers come from the budget (RunReader::BufferBytes each). The layout outlives the merger.
+  static arrow::Result<std::unique_ptr<RowMerger>> Make(const RowLayout& layout, SortBudget* budget, Inputs inputs);
+
+  virtual ~RowMerger() = default;
+
+  /// Clears the batch and fills it with the next rows; it stays empty at the end. The addresses live until the next call.
+  virtual arrow::Status Fill(RowBatch* batch) = 0;
+};
+
+}  // namespace icebound::exec::sort

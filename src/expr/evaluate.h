@@ -11,6 +11,9 @@
 
 namespace icebound::expr {
 
+/// Registers Arrow's compute kernels, once in a process; the session calls it before anything is evaluated. Thread safe.
+arrow::Status InitializeExpressions();
+
 /// What evaluation needs beside the batch. One a thread (ExecContext is not shared).
 struct EvalContext {
   arrow::MemoryPool* pool;

@@ -81,17 +81,26 @@ class LiteralExpr final : public Expr {
 
 struct Function;  // an overload in the registry (functions.h): signature, volatility, how to evaluate
 
+/// What a function made of its literal arguments once, for all batches (the hash set of an IN list). Immutable, thread safe.
+class PreparedCall {
+ public:
+  virtual ~PreparedCall() = default;
+};
+
 /// A function or an operator ("+", "=", "and", "like", "substring", ...) over its arguments.
 class CallExpr final : public Expr {
  public:
   CallExpr(const Function* function, std::vector<ExprPtr> arguments, std::shared_ptr<arrow::DataType> type, TextPosition position = {});
   const Function& function() const { return *function_; }
   std::string_view name() const;
+  /// nullptr when the function prepares nothing for these arguments.
+  const PreparedCall* prepared() const { return prepared_.get(); }
   std::string ToString() const override;
   ExprPtr WithChildren(std::vector<ExprPtr> children) const override;
 
  private:
   const Function* const function_;
+  const std::shared_ptr<const PreparedCall> prepared_;
 };
 
 /// CAST(child AS type); a value out of range is an error, as in PostgreSQL.
@@ -132,6 +141,15 @@ arrow::Result<ExprPtr> MakeCase(std::vector<ExprPtr> conditions, std::vector<Exp
 ExprPtr MakeAnd(std::vector<ExprPtr> conjuncts);
 std::vector<ExprPtr> SplitConjunction(const ExprPtr& predicate);
 
+/// True for a literal that takes its type from its context, as PostgreSQL's "unknown": a string literal or NULL.
+bool IsUntypedLiteral(const Expr& expr);
+
+/// The argument as `type`, by an implicit cast; literals are converted at once ("invalid input syntax for type date: ..." is the caller's to place).
+arrow::Result<ExprPtr> CoerceTo(ExprPtr expr, const std::shared_ptr<arrow::DataType>& type);
+
+/// The type that CASE, IN and COALESCE give to these branches: as CommonType, where untyped literals follow the others.
+arrow::Result<std::shared_ptr<arrow::DataType>> CommonTypeOf(const std::vector<ExprPtr>& branches);
+
 // --- walking --------------------------------------------------------------------------------------------------------------
 
 /// Bottom-up rewrite: `replace` gets each node with its rewritten children and returns it, or another one of the same type.
@@ -147,6 +165,9 @@ bool Equals(const Expr& left, const Expr& right);
 
 /// True when every run gives the same value (no now(), random()) .
 bool IsDeterministic(const Expr& expr);
+/// True when no column is referenced and the value is the same for the whole statement (random() is not constant).
 bool IsConstant(const Expr& expr);
+/// True when evaluating `expr` can raise an error for some row.
+bool CanFail(const Expr& expr);
 
 }  // namespace icebound::expr

@@ -39,6 +39,8 @@ class FooterPage {
   bool Contains(int row_group) const { return row_group >= first_row_group_ && row_group < first_row_group_ + row_group_count(); }
   /// The row group's metadata; lives as long as the page. May throw: call inside GuardParquet.
   std::unique_ptr<parquet::RowGroupMetaData> RowGroup(int row_group) const { return metadata_->RowGroup(row_group - first_row_group_); }
+  /// A footer of this row group alone, which stands on its own. May throw.
+  std::shared_ptr<parquet::FileMetaData> Subset(int row_group) const { return metadata_->Subset({row_group - first_row_group_}); }
 
  private:
   const int first_row_group_;
@@ -60,6 +62,9 @@ class ParquetFooter {
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
   int64_t rows() const { return rows_; }
   int row_groups() const { return row_groups_; }
+
+  /// What the metadata of a row group alone takes in memory, about.
+  int64_t row_group_bytes() const { return BuiltBytes(0, 1); }
 
   /// The page that holds `row_group`.
   arrow::Result<std::shared_ptr<const FooterPage>> LoadPage(int row_group);

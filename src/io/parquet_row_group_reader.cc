@@ -46,15 +46,17 @@ void CollectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* l
 
 }  // namespace
 
-/// What the Parquet library sees as the file: its head, and as row group 0 whichever one is being read. Throws, as that library expects.
+/// What the Parquet library sees as the file: one with the file's schema and a single row group, whichever is being read. Throws, as that library
+/// expects.
 class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::Contents {
  public:
   Source(std::shared_ptr<ParquetFooter> footer, std::shared_ptr<InputFile> file, arrow::MemoryPool* pool)
-      : footer_(std::move(footer)), file_(std::move(file)), properties_(PageProperties(pool)) {}
+      : footer_(std::move(footer)), file_(std::move(file)), properties_(PageProperties(pool)), metadata_(footer_->head()) {}
 
-  void SetRowGroup(std::shared_ptr<const FooterPage> page, int row_group) {
-    page_ = std::move(page);
-    row_group_ = page_->RowGroup(row_group);
+  /// Column readers of the row group before must be gone: they point into its metadata.
+  void SetRowGroup(const FooterPage& page, int row_group) {
+    metadata_ = page.Subset(row_group);
+    row_group_ = metadata_->RowGroup(0);
     // Byte ranges of the leaves whose pages were chosen; the other leaves are read whole.
     chosen_.clear();
   }
@@ -97,7 +99,7 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
   std::shared_ptr<parquet::RowGroupReader> GetRowGroup(int) override {
     return std::make_shared<parquet::RowGroupReader>(std::make_unique<Group>(this));
   }
-  std::shared_ptr<parquet::FileMetaData> metadata() const override { return footer_->head(); }
+  std::shared_ptr<parquet::FileMetaData> metadata() const override { return metadata_; }
   std::shared_ptr<parquet::PageIndexReader> GetPageIndexReader() override { return nullptr; }
   parquet::BloomFilterReader& GetBloomFilterReader() override { throw parquet::ParquetException("Not yet implemented: Bloom filters"); }
 
@@ -113,7 +115,7 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
   const std::shared_ptr<ParquetFooter> footer_;
   const std::shared_ptr<InputFile> file_;
   const parquet::ReaderProperties properties_;
-  std::shared_ptr<const FooterPage> page_;
+  std::shared_ptr<parquet::FileMetaData> metadata_;  // the head until there is a row group
   std::unique_ptr<parquet::RowGroupMetaData> row_group_;
   std::map<int, std::vector<ByteRange>> chosen_;
 };
@@ -143,7 +145,7 @@ arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Mak
     CollectLeaves(reader->file_reader_->manifest().schema_fields[column.field_index], &reader->field_leaves_.back());
     leaves += static_cast<int64_t>(reader->field_leaves_.back().size());
   }
-  ARROW_RETURN_NOT_OK(reader->reservation_.ResizeTo(leaves * kDecoderBytes));
+  ARROW_RETURN_NOT_OK(reader->reservation_.ResizeTo(leaves * kDecoderBytes + reader->footer_->row_group_bytes()));
   return reader;
 }
 
@@ -155,10 +157,9 @@ std::string ParquetRowGroupReader::Where(int field_index) const {
   return fmt::format("{}, column \"{}\"", Where(), footer_->schema()->field(field_index)->name());
 }
 
-arrow::Status ParquetRowGroupReader::Open(std::shared_ptr<const FooterPage> page, int row_group, RowRanges ranges) {
+arrow::Status ParquetRowGroupReader::Open(const FooterPage& page, int row_group, RowRanges ranges) {
   columns_.clear();
   ready_.clear();
-  page_ = std::move(page);
   row_group_ = row_group;
   ranges_ = std::move(ranges);
   range_ = 0;
@@ -166,7 +167,7 @@ arrow::Status ParquetRowGroupReader::Open(std::shared_ptr<const FooterPage> page
   rows_limit_ = options_.bounds.rows;
   if (ranges_.empty() || options_.columns.empty()) return arrow::Status::OK();
   ARROW_RETURN_NOT_OK(GuardParquet(ErrorKind::kCorruptData, [&] { return Where(); }, [&]() -> arrow::Status {
-    source_->SetRowGroup(page_, row_group_);
+    source_->SetRowGroup(page, row_group_);
     const int leaves = footer_->head()->num_columns();
     if (source_->row_group().num_columns() != leaves) {
       return arrow::Status::Invalid("it has ", source_->row_group().num_columns(), " columns where the schema has ", leaves);

@@ -48,7 +48,7 @@ class ParquetRowGroupReader {
   ~ParquetRowGroupReader();
 
   /// Starts on the rows `ranges` of a row group; what was left of the one before is dropped.
-  arrow::Status Open(std::shared_ptr<const FooterPage> page, int row_group, RowRanges ranges);
+  arrow::Status Open(const FooterPage& page, int row_group, RowRanges ranges);
 
   /// The next batch, never empty; null when the ranges are done.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next();
@@ -91,7 +91,6 @@ class ParquetRowGroupReader {
   std::unique_ptr<parquet::arrow::FileReader> file_reader_;
   std::vector<std::vector<int>> field_leaves_;  // of each projected column
 
-  std::shared_ptr<const FooterPage> page_;
   int row_group_ = -1;
   RowRanges ranges_;
   size_t range_ = 0;

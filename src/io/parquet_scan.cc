@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/parquet_scan.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "io/parquet_guard.h"
+
+namespace icebound::io {
+namespace {
+
+/// Of the grants, what the streams of one scan may be planned to hold together: the rest is for the operators they feed.
+constexpr double kShareOfGrants = 0.4;
+
+std::shared_ptr<arrow::Schema> Project(const arrow::Schema& schema, const std::vector<int>& projection) {
+  arrow::FieldVector fields;
+  for (const int column : projection) fields.push_back(schema.field(column));
+  return arrow::schema(std::move(fields));
+}
+
+/// Reads morsels until there are none.
+class ParquetStream final : public runtime::BatchStream {
+ public:
+  explicit ParquetStream(std::shared_ptr<ParquetScan> scan) : scan_(std::move(scan)) {}
+
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    while (true) {
+      ARROW_RETURN_NOT_OK(scan_->context()->cancellation.Check());
+      if (counted_rows_ > 0) return CountedBatch();
+      if (reading_) {
+        ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> batch, Explain(reader_->Next()));
+        if (batch != nullptr) {
+          scan_->Deliver(batch->num_rows());
+          return batch;
+        }
+        reading_ = false;
+        ARROW_RETURN_NOT_OK(file_->footer->shared_file()->CheckUnchanged());
+      }
+      ARROW_ASSIGN_OR_RAISE(const std::optional<ScanMorsel> morsel, scan_->NextMorsel());
+      if (!morsel.has_value()) {
+        reader_.reset();
+        file_.reset();
+        return nullptr;
+      }
+      ARROW_RETURN_NOT_OK(Explain(Begin(*morsel)));
+    }
+  }
+
+ private:
+  /// Rows without columns, as many as fit in a batch.
+  std::shared_ptr<arrow::RecordBatch> CountedBatch() {
+    const int64_t rows = std::min(counted_rows_, scan_->context()->batch_rows);
+    counted_rows_ -= rows;
+    scan_->Deliver(rows);
+    return arrow::RecordBatch::Make(scan_->schema(), rows, arrow::ArrayVector{});
+  }
+
+  arrow::Status Begin(const ScanMorsel& morsel) {
+    if (morsel.row_group < 0) {
+      counted_rows_ = morsel.counted_rows;
+      return arrow::Status::OK();
+    }
+    if (file_ != morsel.file) {
+      reader_.reset();  // before the next one allocates
+      file_ = morsel.file;
+      RowGroupReaderOptions options{.schema = scan_->schema(),
+                                    .columns = file_->columns,
+                                    .bounds = {.rows = scan_->context()->batch_rows, .bytes = scan_->context()->batch_bytes}};
+      ARROW_ASSIGN_OR_RAISE(reader_, ParquetRowGroupReader::Make(file_->footer, std::move(options), scan_->consumer()));
+    }
+    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const FooterPage> page, file_->footer->LoadPage(morsel.row_group));
+    ARROW_ASSIGN_OR_RAISE(RowRanges rows, SelectRows(*page, morsel.row_group));
+    if (rows.empty()) return arrow::Status::OK();
+    reading_ = true;
+    return reader_->Open(*page, morsel.row_group, std::move(rows));
+  }
+
+  arrow::Result<RowRanges> SelectRows(const FooterPage& page, int row_group) {
+    ARROW_ASSIGN_OR_RAISE(const int64_t total, GuardParquet(ErrorKind::kCorruptData, "footer of " + file_->footer->file().name(), [&]() -> arrow::Result<int64_t> {
+                            return page.RowGroup(row_group)->num_rows();
+                          }));
+    RowRanges rows;
+    AppendRange({.begin = 0, .end = total}, &rows);
+    if (file_->pruner != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(const bool may_match, file_->pruner->RowGroupMayMatch(page, row_group));
+      if (may_match) {
+        ARROW_ASSIGN_OR_RAISE(rows, file_->pruner->SelectRows(page, row_group, scan_->consumer()->pool()));
+      } else {
+        rows.clear();
+      }
+      scan_->Prune(total - CountRows(rows));
+    }
+    return rows;
+  }
+
+  // Damage may only look like it: a file overwritten under our hands is said to be that.
+  arrow::Status Explain(arrow::Status status) {
+    if (GetErrorKind(status) != ErrorKind::kCorruptData || file_ == nullptr) return status;
+    const arrow::Status unchanged = file_->footer->shared_file()->CheckUnchanged();
+    return unchanged.ok() ? status : unchanged;
+  }
+  template <typename T>
+  arrow::Result<T> Explain(arrow::Result<T> result) {
+    if (result.ok()) return result;
+    return Explain(result.status());
+  }
+
+  const std::shared_ptr<ParquetScan> scan_;
+  std::shared_ptr<ScanFile> file_;
+  std::unique_ptr<ParquetRowGroupReader> reader_;
+  bool reading_ = false;
+  int64_t counted_rows_ = 0;
+};
+
+/// The scan as the planner holds it.
+class ParquetSource final : public runtime::StreamSource {
+ public:
+  explicit ParquetSource(std::shared_ptr<ParquetScan> scan) : scan_(std::move(scan)) {}
+  const std::shared_ptr<arrow::Schema>& schema() const override { return scan_->schema(); }
+  int max_streams() const override { return scan_->MaxStreams(); }
+  arrow::Result<std::unique_ptr<runtime::BatchStream>> OpenStream() override { return scan_->OpenStream(); }
+
+ private:
+  const std::shared_ptr<ParquetScan> scan_;
+};
+
+}  // namespace
+
+ParquetScan::ParquetScan(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request, runtime::QueryContext* context)
+    : table_(std::move(table)),
+      request_(std::move(request)),
+      context_(context),
+      schema_(Project(*table_->schema(), request_.projection)),
+      consumer_(context->ledger.AddConsumer("scan " + table_->location_.text)) {
+  context_->metrics.input_rows_total.fetch_add(table_->rows(), std::memory_order_relaxed);
+}
+
+arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetScan::Make(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request,
+                                                                        runtime::QueryContext* context) {
+  for (const int column : request.projection) {
+    if (column < 0 || column >= table->schema()->num_fields()) {
+      return MakeError(ErrorKind::kInternal, "scan of {}: column {} of {}", table->location_.text, column, table->schema()->num_fields());
+    }
+  }
+  std::shared_ptr<ParquetScan> scan(new ParquetScan(std::move(table), std::move(request), context));
+  return std::make_unique<ParquetSource>(std::move(scan));
+}
+
+int ParquetScan::MaxStreams() const {
+  if (request_.ordered) return 1;
+  int64_t stream_bytes = 2 * context_->batch_bytes;
+  for (const int column : request_.projection) stream_bytes += table_->shape_.column_bytes[static_cast<size_t>(column)];
+  const double share_bytes = kShareOfGrants * static_cast<double>(context_->ledger.granted_bytes());
+  const int64_t by_memory = static_cast<int64_t>(share_bytes / static_cast<double>(stream_bytes));
+  const int64_t morsels = request_.projection.empty() ? table_->file_count() : table_->row_groups();
+  return static_cast<int>(std::max<int64_t>(1, std::min({int64_t{context_->threads}, morsels, by_memory})));
+}
+
+arrow::Result<std::unique_ptr<runtime::BatchStream>> ParquetScan::OpenStream() { return std::make_unique<ParquetStream>(shared_from_this()); }
+
+void ParquetScan::Deliver(int64_t rows) {
+  delivered_rows_.fetch_add(rows, std::memory_order_relaxed);
+  context_->metrics.input_rows.fetch_add(rows, std::memory_order_relaxed);
+}
+
+void ParquetScan::Prune(int64_t rows) { context_->metrics.input_rows_total.fetch_sub(rows, std::memory_order_relaxed); }
+
+bool ParquetScan::LimitReached() const {
+  return request_.limit.has_value() && request_.filters.empty() && delivered_rows_.load(std::memory_order_relaxed) >= *request_.limit;
+}
+
+arrow::Result<std::optional<ScanMorsel>> ParquetScan::NextMorsel() {
+  std::unique_lock lock(mutex_);
+  while (!LimitReached()) {
+    if (!open_files_.empty()) {
+      const std::shared_ptr<ScanFile> file = open_files_.front();
+      ScanMorsel morsel{.file = file, .row_group = file->next_row_group++};
+      if (file->next_row_group >= file->footer->row_groups()) open_files_.pop_front();
+      return morsel;
+    }
+    if (next_file_ == table_->file_count()) break;
+    // The file is claimed under the lock and opened outside it: opening one in a remote store takes a while, and others can open the next.
+    const int64_t index = next_file_++;
+    lock.unlock();
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<ScanFile> file, OpenFile(index));
+    if (request_.projection.empty()) return ScanMorsel{.file = file, .counted_rows = file->footer->rows()};
+    lock.lock();
+    if (file->footer->row_groups() > 0) open_files_.push_back(std::move(file));
+  }
+  return std::nullopt;
+}
+
+arrow::Result<std::shared_ptr<ScanFile>> ParquetScan::OpenFile(int64_t index) const {
+  const FileVersion version = table_->listing_->version(index);
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<InputFile> input,
+                        InputFile::Open(table_->location_, table_->listing_->path(index), &version, &context_->metrics.input_bytes));
+  auto file = std::make_shared<ScanFile>();
+  ARROW_ASSIGN_OR_RAISE(file->footer, ParquetFooter::Read(std::move(input), consumer_.get()));
+  ARROW_ASSIGN_OR_RAISE(const std::vector<ColumnSource> columns,
+                        MatchColumns(*table_->schema(), table_->first_file_, *file->footer->schema(), file->footer->file().name()));
+  for (const int column : request_.projection) file->columns.push_back(columns[static_cast<size_t>(column)]);
+  if (!request_.filters.empty()) file->pruner = std::make_unique<ParquetPruner>(request_.filters, schema_, file->columns, file->footer);
+  return file;
+}
+
+}  // namespace icebound::io

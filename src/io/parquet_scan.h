@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The running scan of a ParquetTable: which row group is whose. See parquet_table.h for the whole picture.
+#pragma once
+
+#include <arrow/result.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "io/parquet_footer.h"
+#include "io/parquet_pruning.h"
+#include "io/parquet_row_group_reader.h"
+#include "io/parquet_table.h"
+
+namespace icebound::io {
+
+/// One file of the scan, opened and matched to the table's columns. Shared by the streams that read it.
+struct ScanFile {
+  std::shared_ptr<ParquetFooter> footer;
+  std::vector<ColumnSource> columns;   ///< of the projection
+  std::unique_ptr<ParquetPruner> pruner;
+  int next_row_group = 0;              ///< guarded by the scan's mutex
+};
+
+/// A row group to read, or (when no column is wanted) a whole file to count.
+struct ScanMorsel {
+  std::shared_ptr<ScanFile> file;
+  int row_group = -1;
+  int64_t counted_rows = 0;
+};
+
+/// Thread safe. Streams share it and keep it alive.
+class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
+ public:
+  static arrow::Result<std::unique_ptr<runtime::StreamSource>> Make(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request,
+                                                                    runtime::QueryContext* context);
+
+  const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
+  int MaxStreams() const;
+  arrow::Result<std::unique_ptr<runtime::BatchStream>> OpenStream();
+
+  /// The next piece of work; nullopt when there is none left.
+  arrow::Result<std::optional<ScanMorsel>> NextMorsel();
+
+  /// Counts a batch as delivered.
+  void Deliver(int64_t rows);
+  /// Counts rows that were pruned: nobody will see them.
+  void Prune(int64_t rows);
+
+  runtime::QueryContext* context() const { return context_; }
+  memory::MemoryConsumer* consumer() const { return consumer_.get(); }
+
+ private:
+  ParquetScan(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request, runtime::QueryContext* context);
+  arrow::Result<std::shared_ptr<ScanFile>> OpenFile(int64_t index) const;
+  bool LimitReached() const;
+
+  const std::shared_ptr<const ParquetTable> table_;
+  const ParquetScanRequest request_;
+  runtime::QueryContext* const context_;
+  const std::shared_ptr<arrow::Schema> schema_;
+  const std::unique_ptr<memory::MemoryConsumer> consumer_;
+
+  std::atomic<int64_t> delivered_rows_{0};
+  std::mutex mutex_;
+  std::deque<std::shared_ptr<ScanFile>> open_files_;  // with row groups left; guarded by mutex_
+  int64_t next_file_ = 0;                             // guarded by mutex_
+};
+
+}  // namespace icebound::io

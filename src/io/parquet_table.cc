@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/parquet_table.h"
+
+#include <parquet/schema.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "io/parquet_footer.h"
+#include "io/parquet_guard.h"
+#include "io/parquet_scan.h"
+
+namespace icebound::io {
+namespace {
+
+/// Footers read at once to know a table's rows exactly. More files than this and the first one speaks for all: planning must not take a request for every
+/// file of a large directory.
+constexpr int64_t kCountedFiles = 16;
+
+/// No writer in use makes larger pages on purpose; larger chunks are read a page at a time.
+constexpr int64_t kTypicalPageBytes = int64_t{1} << 20;
+
+void AddLeaves(const parquet::schema::Node& node, const parquet::SchemaDescriptor& descriptor, std::vector<int>* leaves) {
+  if (node.is_primitive()) {
+    leaves->push_back(descriptor.ColumnIndex(node));
+    return;
+  }
+  const auto& group = static_cast<const parquet::schema::GroupNode&>(node);
+  for (int i = 0; i < group.field_count(); ++i) AddLeaves(*group.field(i), descriptor, leaves);
+}
+
+/// A compressed page, the page and its dictionary (which together are no more than the chunk), and buffers.
+int64_t LeafBytes(const parquet::ColumnChunkMetaData& chunk) {
+  const int64_t pages = chunk.has_dictionary_page() ? 2 : 1;
+  const int64_t uncompressed = std::clamp<int64_t>(chunk.total_uncompressed_size(), 0, pages * kTypicalPageBytes);
+  const int64_t compressed = std::clamp<int64_t>(chunk.total_compressed_size(), 0, kTypicalPageBytes);
+  return uncompressed + compressed + (int64_t{64} << 10);
+}
+
+ParquetMorselShape ShapeOf(const ParquetFooter& footer, const parquet::RowGroupMetaData& row_group) {
+  ParquetMorselShape shape{.rows = row_group.num_rows()};
+  const parquet::SchemaDescriptor& descriptor = *footer.head()->schema();
+  for (int i = 0; i < descriptor.group_node()->field_count(); ++i) {
+    std::vector<int> leaves;
+    AddLeaves(*descriptor.group_node()->field(i), descriptor, &leaves);
+    int64_t bytes = 0;
+    for (const int leaf : leaves) bytes += LeafBytes(*row_group.ColumnChunk(leaf));
+    shape.column_bytes.push_back(bytes);
+  }
+  return shape;
+}
+
+}  // namespace
+
+ParquetTable::ParquetTable(Location location, memory::MemoryLedger* ledger)
+    : location_(std::move(location)), consumer_(ledger->AddConsumer("table " + location_.text)) {}
+
+arrow::Result<std::shared_ptr<ParquetTable>> ParquetTable::Open(FileSystems* file_systems, std::string_view path_or_uri, memory::MemoryLedger* ledger) {
+  ARROW_ASSIGN_OR_RAISE(Location location, file_systems->Resolve(path_or_uri));
+  std::shared_ptr<ParquetTable> table(new ParquetTable(std::move(location), ledger));
+  ARROW_ASSIGN_OR_RAISE(table->listing_, FileListing::List(table->location_, table->consumer_.get()));
+  ARROW_RETURN_NOT_OK(table->ReadFooters());
+  return table;
+}
+
+arrow::Status ParquetTable::ReadFooters() {
+  const int64_t files = listing_->size();
+  const int64_t counted = files <= kCountedFiles ? files : 1;
+  int64_t counted_bytes = 0;
+  for (int64_t i = 0; i < counted; ++i) {
+    const FileVersion version = listing_->version(i);
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<InputFile> file, InputFile::Open(location_, listing_->path(i), &version, nullptr));
+    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<ParquetFooter> footer, ParquetFooter::Read(std::move(file), consumer_.get()));
+    if (i == 0) {
+      schema_ = footer->schema();
+      first_file_ = footer->file().name();
+      shape_.column_bytes.assign(static_cast<size_t>(schema_->num_fields()), 0);
+    } else {
+      // Two schemas under one name are the user's mistake: say so before anything runs.
+      ARROW_RETURN_NOT_OK(MatchColumns(*schema_, first_file_, *footer->schema(), footer->file().name()).status());
+    }
+    if (shape_.rows == 0 && footer->row_groups() > 0) {
+      ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const FooterPage> page, footer->LoadPage(0));
+      ARROW_ASSIGN_OR_RAISE(shape_, GuardParquet(ErrorKind::kCorruptData, "footer of " + footer->file().name(),
+                                                 [&]() -> arrow::Result<ParquetMorselShape> { return ShapeOf(*footer, *page->RowGroup(0)); }));
+    }
+    rows_ += footer->rows();
+    row_groups_ += footer->row_groups();
+    counted_bytes += version.size_bytes;
+  }
+  rows_are_exact_ = counted == files;
+  if (!rows_are_exact_) {
+    const double scale = static_cast<double>(listing_->total_bytes()) / static_cast<double>(std::max<int64_t>(1, counted_bytes));
+    rows_ = static_cast<int64_t>(static_cast<double>(rows_) * scale);
+    row_groups_ = std::max(files, static_cast<int64_t>(static_cast<double>(row_groups_) * scale));
+  }
+  return arrow::Status::OK();
+}
+
+std::string ParquetTable::Describe() const {
+  return fmt::format("parquet {} ({} file{}, {}{} row group{})", location_.text, file_count(), file_count() == 1 ? "" : "s", rows_are_exact_ ? "" : "about ",
+                     row_groups_, row_groups_ == 1 ? "" : "s");
+}
+
+arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetTable::Scan(ParquetScanRequest request, runtime::QueryContext* context) const {
+  return ParquetScan::Make(shared_from_this(), std::move(request), context);
+}
+
+}  // namespace icebound::io

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table of Parquet files, and scans of it.
+//
+//   ParquetTable   lists the files and reads the first footer: the schema is that file's. Every other file is checked against it when it is opened.
+//   Scan           hands out morsels, a row group each, to the streams of a pipeline. A stream takes a row group, skips it when its statistics exclude
+//                  the filters, narrows it to the pages that may match, and decodes it (parquet_row_group_reader.h). Footers are read once a file and
+//                  shared; at most one file a stream is open, and one more.
+//
+// Filters only prune: the plan still evaluates them on the rows that come.
+#pragma once
+
+#include <arrow/result.h>
+#include <arrow/type.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/expr.h"
+#include "io/file_listing.h"
+#include "io/file_systems.h"
+#include "memory/memory_ledger.h"
+#include "runtime/batch_stream.h"
+#include "runtime/query_context.h"
+
+namespace icebound::io {
+
+struct ParquetScanRequest {
+  std::vector<int> projection;         ///< columns of ParquetTable::schema(), in the order wanted; empty: rows without columns, to be counted
+  std::vector<expr::ExprPtr> filters;  ///< conjuncts over the projected columns
+  std::optional<int64_t> limit;        ///< rows that are enough; only a hint, and only without filters
+  bool ordered = false;                ///< one stream, in the table's order: files by name, rows as stored
+};
+
+/// What the first row group of the table promises about memory.
+struct ParquetMorselShape {
+  int64_t rows = 0;
+  std::vector<int64_t> column_bytes;   ///< decoding one of the table's columns holds about this much at a time
+};
+
+/// Immutable, thread safe. It holds no file open. The ledger outlives it.
+class ParquetTable : public std::enable_shared_from_this<ParquetTable> {
+ public:
+  /// `path_or_uri` is a file, a directory or a pattern (file_listing.h).
+  static arrow::Result<std::shared_ptr<ParquetTable>> Open(FileSystems* file_systems, std::string_view path_or_uri, memory::MemoryLedger* ledger);
+
+  /// Columns in plain types (parquet_schema.h). Nullability is what the first file says.
+  const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
+
+  int64_t file_count() const { return listing_->size(); }
+  int64_t total_bytes() const { return listing_->total_bytes(); }
+  /// Exact when all footers were read (a few files); otherwise what the first file suggests for the size of all.
+  int64_t rows() const { return rows_; }
+  bool rows_are_exact() const { return rows_are_exact_; }
+  int64_t row_groups() const { return row_groups_; }  ///< as exact as rows()
+  /// "parquet dir/*.parquet (12 files, 53 row groups)".
+  std::string Describe() const;
+
+  arrow::Result<std::unique_ptr<runtime::StreamSource>> Scan(ParquetScanRequest request, runtime::QueryContext* context) const;
+
+ private:
+  friend class ParquetScan;
+
+  ParquetTable(Location location, memory::MemoryLedger* ledger);
+  arrow::Status ReadFooters();
+
+  const Location location_;
+  const std::unique_ptr<memory::MemoryConsumer> consumer_;
+  std::optional<FileListing> listing_;
+  std::string first_file_;
+  std::shared_ptr<arrow::Schema> schema_;
+  ParquetMorselShape shape_;
+  int64_t rows_ = 0;
+  int64_t row_groups_ = 0;
+  bool rows_are_exact_ = false;
+};
+
+}  // namespace icebound::io

@@ -51,6 +51,20 @@ int WriteFully(int fd, int64_t offset, std::span<const std::span<const uint8_t>>
   }
 }
 
+/// Returns 0 or errno.
+int PunchHole(int fd, int64_t offset, int64_t bytes) {
+  const arrow::Status injected = [] {
+    ICEBOUND_INJECT("spill.punch");
+    return arrow::Status::OK();
+  }();
+  if (!injected.ok()) return EOPNOTSUPP;
+  int error;
+  do {
+    error = ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes) == 0 ? 0 : errno;
+  } while (error == EINTR);
+  return error;
+}
+
 }  // namespace
 
 SpillFile::SpillFile(std::shared_ptr<SpillStore> store, std::string name) : store_(std::move(store)), handle_(std::move(name)) {}
@@ -226,10 +240,7 @@ void SpillFile::Free(int64_t begin, int64_t end) {
   if (begin >= end || store_->cannot_punch.load(std::memory_order_relaxed)) return;
   auto pin = store_->handles.Acquire(handle_);
   if (!pin.ok()) return;
-  int error;
-  do {
-    error = ::fallocate(pin->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, end - begin) == 0 ? 0 : errno;
-  } while (error == EINTR);
+  const int error = PunchHole(pin->fd(), begin, end - begin);
   if (error == EOPNOTSUPP || error == ENOSYS) store_->cannot_punch.store(true, std::memory_order_relaxed);
   if (error != 0) return;
   freed_bytes_.fetch_add(end - begin, std::memory_order_relaxed);

@@ -43,6 +43,9 @@ constexpr int64_t kAllBlocks = std::numeric_limits<int64_t>::max();
 /// What to read, and which of it to free behind the reader.
 struct ReadOptions {
   int64_t first_block = 0;
+  /// Where first_block begins, when the caller remembers it: stored_bytes() just before it was appended. Unknown (-1), it is found
+  /// over the heads of the blocks before it, which must not be freed then.
+  int64_t first_offset = -1;
   int64_t end_block = kAllBlocks;  ///< exclusive
   /// Blocks in [consume_begin, consume_end) are freed on disk once read. Ranges of the readers of one file must not overlap, and
   /// no other reader may come for a freed block (it would get kCorruptData). Empty by default: nothing is freed before the file

@@ -27,6 +27,11 @@ SpillReader::SpillReader(std::shared_ptr<SpillFile> file, const ReadOptions& opt
 SpillReader::~SpillReader() { FreeBehind(/*at_end=*/true); }
 
 arrow::Status SpillReader::SeekToFirstBlock() {
+  if (options_.first_offset >= 0) {
+    block_ = options_.first_block;
+    offset_ = options_.first_offset;
+    return arrow::Status::OK();
+  }
   const BlockIndex::Position position = file_->index_.Floor(options_.first_block);
   block_ = position.block;
   offset_ = position.offset;
@@ -49,7 +54,9 @@ arrow::Status SpillReader::LoadHead() {
   next_head_read_ = false;
   const auto head = DecodeHead(next_head_.data());
   if (!head.ok()) return Corrupt(head.status().message());
-  if (offset_ + kBlockHeadBytes + head->stored_bytes > file_->end_offset_) return Corrupt("the block is longer than the file");
+  if (head->raw_bytes > file_->max_block_bytes_ || offset_ + kBlockHeadBytes + head->stored_bytes > file_->end_offset_) {
+    return Corrupt("the block is longer than any in the file can be");
+  }
   head_ = *head;
   return arrow::Status::OK();
 }

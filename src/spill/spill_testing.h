@@ -5,8 +5,14 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -55,6 +61,64 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
+
+/// A file system of its own, when the test may mount one.
+class MountedDirectory {
+ public:
+  MountedDirectory(const char* type, const char* options) {
+    mounted_ = ::mount("none", directory_.path().c_str(), type, 0, options) == 0;
+  }
+  ~MountedDirectory() {
+    if (mounted_) ::umount2(directory_.path().c_str(), MNT_DETACH);
+  }
+  bool mounted() const { return mounted_; }
+  const std::string& path() const { return directory_.path(); }
+
+ private:
+  TemporaryDirectory directory_;
+  bool mounted_ = false;
+};
+
+/// Runs `body` in a forked process and returns its wait status.
+template <typename Body>
+int RunInChild(Body&& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    body();
+    std::_Exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+/// Bytes that the files below `directory` take on the disk, as the system counts.
+inline int64_t AllocatedBytes(const std::string& directory) {
+  int64_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    struct stat info;
+    if (entry.path().extension() == ".spill" && ::stat(entry.path().c_str(), &info) == 0) bytes += info.st_blocks * 512;
+  }
+  return bytes;
+}
+
+/// The count of bytes must be what the system says, which adds a few units of its own for the map of a fragmented file.
+inline void ExpectOnDisk(const std::string& directory, int64_t counted_bytes) {
+  constexpr int64_t kMapBytes = 64 << 10;
+  const int64_t allocated_bytes = AllocatedBytes(directory);
+  EXPECT_GE(allocated_bytes, counted_bytes);
+  EXPECT_LE(allocated_bytes, counted_bytes + (counted_bytes == 0 ? 0 : kMapBytes));
+}
+
+/// Descriptors of this process that lead below `directory`.
+inline int OpenDescriptors(const std::string& directory) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    count += std::filesystem::read_symlink(entry.path(), error).string().starts_with(directory) ? 1 : 0;
+  }
+  return count;
+}
 
 enum class Content { kZeros, kText, kRandom, kMixed };
 

@@ -52,7 +52,7 @@ ExprPtr CastExpr::WithChildren(std::vector<ExprPtr> children) const {
 }
 
 CaseExpr::CaseExpr(std::vector<ExprPtr> conditions_values_else, TextPosition position)
-    : Expr(ExprKind::kCase, LogicalType(conditions_values_else.back()->type()), std::move(conditions_values_else), position) {}
+    : Expr(ExprKind::kCase, LogicalType(conditions_values_else.back()->type()), conditions_values_else, position) {}
 
 std::string CaseExpr::ToString() const {
   std::string text = "CASE";

@@ -13,6 +13,9 @@
 namespace icebound::io {
 namespace {
 
+/// Few: a thread costs a stack, and what it fetches costs a buffer.
+constexpr int kIoThreads = 4;
+
 /// "s3a" and "s3n" are Hadoop's names for the same store; the others likewise.
 std::string CanonicalScheme(const std::string& scheme) {
   if (scheme == "s3a" || scheme == "s3n") return "s3";
@@ -45,7 +48,10 @@ std::string SchemeOf(std::string_view text) {
 }
 
 FileSystems::FileSystems(StorageProperties properties, arrow::MemoryPool* pool)
-    : properties_(std::move(properties)), pool_(pool), local_(std::make_shared<arrow::fs::LocalFileSystem>(arrow::io::IOContext(pool))) {}
+    : properties_(std::move(properties)),
+      io_threads_(*arrow::internal::ThreadPool::Make(kIoThreads)),
+      context_(pool, io_threads_.get()),
+      local_(std::make_shared<arrow::fs::LocalFileSystem>(context_)) {}
 
 FileSystems::~FileSystems() = default;
 
@@ -77,12 +83,12 @@ arrow::Result<Location> FileSystems::Resolve(std::string_view path_or_uri) {
 }
 
 arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> FileSystems::RemoteFileSystem(const std::string& scheme, const std::string& authority) {
-  // One client serves all buckets of S3 (of one region: the region is found out per bucket) and GCS; Azure has one an account.
-  const std::string key = scheme == "abfs" ? scheme + "://" + authority : scheme == "s3" ? scheme + "://" + authority : scheme;
+  // Buckets of S3 may lie in different regions and those of Azure in different accounts; one client serves all of Google's.
+  const std::string key = scheme == "gs" ? scheme : scheme + "://" + authority;
   std::lock_guard lock(mutex_);
   std::shared_ptr<arrow::fs::FileSystem>& file_system = remote_[key];
   if (file_system == nullptr) {
-    ARROW_ASSIGN_OR_RAISE(file_system, MakeCloudFileSystem(scheme, authority, properties_, pool_));
+    ARROW_ASSIGN_OR_RAISE(file_system, MakeCloudFileSystem(scheme, authority, properties_, context_));
   }
   return file_system;
 }

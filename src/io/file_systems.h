@@ -16,8 +16,10 @@
 #pragma once
 
 #include <arrow/filesystem/filesystem.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/memory_pool.h>
 #include <arrow/result.h>
+#include <arrow/util/thread_pool.h>
 
 #include <map>
 #include <memory>
@@ -55,11 +57,15 @@ class FileSystems {
 
   const StorageProperties& properties() const { return properties_; }
 
+  /// Threads for requests to remote stores, started when first used.
+  arrow::internal::ThreadPool* io_threads() const { return io_threads_.get(); }
+
  private:
   arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> RemoteFileSystem(const std::string& scheme, const std::string& authority);
 
   const StorageProperties properties_;
-  arrow::MemoryPool* const pool_;
+  const std::shared_ptr<arrow::internal::ThreadPool> io_threads_;
+  const arrow::io::IOContext context_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<arrow::fs::FileSystem>> remote_;  // by scheme and authority; guarded by mutex_
   std::shared_ptr<arrow::fs::FileSystem> local_;

@@ -159,7 +159,7 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeS3(const std::string& 
 
   // In the background, any number of parts of an upload may wait in memory.
   options.background_writes = false;
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::fs::FileSystem> file_system, library->make(options, context));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::fs::FileSystem> file_system, library->Make(options, context));
   return file_system;
 }
 

@@ -49,25 +49,22 @@ arrow::Result<void*> OpenLibrary() {
   return handle;
 }
 
-arrow::Status (*g_finalize)() = nullptr;
-
-arrow::Status Start(void* handle) {
+/// Starts the client unless the host did. `finalize` is how to end it, when that is for us to do.
+arrow::Status Start(void* handle, arrow::Status (**finalize)()) {
   bool (*is_initialized)() = nullptr;
   arrow::Status (*initialize)(const arrow::fs::S3GlobalOptions&) = nullptr;
-  arrow::Status (*finalize)() = nullptr;
+  arrow::Status (*end)() = nullptr;
   Symbols symbols(handle);
   symbols.Find("_ZN5arrow2fs15IsS3InitializedEv", &is_initialized);
   symbols.Find("_ZN5arrow2fs12InitializeS3ERKNS0_15S3GlobalOptionsE", &initialize);
-  symbols.Find("_ZN5arrow2fs17EnsureS3FinalizedEv", &finalize);
+  symbols.Find("_ZN5arrow2fs17EnsureS3FinalizedEv", &end);
   if (!symbols.missing().empty()) return MakeError(ErrorKind::kUnsupported, "this Arrow was built without S3 ({} is missing)", symbols.missing());
-  if (is_initialized()) return arrow::Status::OK();  // by the host, who also ends it
+  if (is_initialized()) return arrow::Status::OK();
   arrow::fs::S3GlobalOptions options;
   options.log_level = arrow::fs::S3LogLevel::Off;
   options.num_event_loop_threads = 1;
   ARROW_RETURN_NOT_OK(initialize(options));
-  // The client's threads must be gone before the libraries' destructors run.
-  g_finalize = finalize;
-  std::atexit([] { IgnoreError(g_finalize()); });
+  *finalize = end;
   return arrow::Status::OK();
 }
 
@@ -86,20 +83,30 @@ arrow::Result<S3Library> Load() {
   symbols.Find("_ZN5arrow2fs21ResolveS3BucketRegionERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", &library.bucket_region);
   symbols.Find("_ZN5arrow2fs12S3FileSystem4MakeERKNS0_9S3OptionsERKNS_2io9IOContextE", &library.make);
   if (!symbols.missing().empty()) return MakeError(ErrorKind::kUnsupported, "this Arrow was built without S3 ({} is missing)", symbols.missing());
-  ARROW_RETURN_NOT_OK(Start(handle));
+  ARROW_RETURN_NOT_OK(Start(handle, &library.finalize));
   return library;
 }
+
+S3Library g_library;  // trivially destructible: it is there until the very end
 
 }  // namespace
 
 arrow::Result<const S3Library*> LoadS3Library() {
   static std::mutex mutex;
-  static S3Library library;
   std::lock_guard lock(mutex);
-  if (library.make == nullptr) {
-    ARROW_ASSIGN_OR_RAISE(library, Load());
+  if (g_library.make == nullptr) {
+    ARROW_ASSIGN_OR_RAISE(g_library, Load());
   }
-  return &library;
+  return &g_library;
+}
+
+arrow::Result<std::shared_ptr<arrow::fs::S3FileSystem>> S3Library::Make(const arrow::fs::S3Options& options, const arrow::io::IOContext& context) const {
+  auto file_system = make(options, context);
+  // Exit handlers run last in, first out, mixed with the destructors of static objects. Registered only now, behind the objects that the library makes
+  // with its first client, ours runs while they are there.
+  static const bool arranged = finalize == nullptr || std::atexit([] { IgnoreError(g_library.finalize()); }) == 0;
+  (void)arranged;
+  return file_system;
 }
 
 }  // namespace icebound::io

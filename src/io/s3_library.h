@@ -25,9 +25,13 @@ struct S3Library {
   arrow::Result<arrow::fs::S3ProxyOptions> (*proxy_options)(const std::string& uri) = nullptr;
   arrow::Result<std::string> (*bucket_region)(const std::string& bucket) = nullptr;
   arrow::Result<std::shared_ptr<arrow::fs::S3FileSystem>> (*make)(const arrow::fs::S3Options& options, const arrow::io::IOContext& context) = nullptr;
+  arrow::Status (*finalize)() = nullptr;  ///< null when somebody else started the client and ends it
+
+  /// `make`, and the client's end is arranged for: it is shut down when the process exits, before its library's own objects go.
+  arrow::Result<std::shared_ptr<arrow::fs::S3FileSystem>> Make(const arrow::fs::S3Options& options, const arrow::io::IOContext& context) const;
 };
 
-/// Loads and starts the client once a process; it is shut down at exit. Thread safe. kUnsupported when this Arrow has none.
+/// Loads and starts the client, once a process. Thread safe. kUnsupported when this Arrow has none.
 arrow::Result<const S3Library*> LoadS3Library();
 
 }  // namespace icebound::io

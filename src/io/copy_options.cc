@@ -68,7 +68,8 @@ std::optional<std::string> TextOption(const CopyOptions& options, std::string_vi
   return found->second;
 }
 
-arrow::Result<std::optional<int64_t>> IntegerOption(const CopyOptions& options, std::string_view name, int64_t minimum, int64_t maximum) {
+arrow::Result<std::optional<int64_t>> IntegerOption(const CopyOptions& options, std::string_view name, int64_t minimum,
+                                                    int64_t maximum) {
   const std::optional<std::string> text = TextOption(options, name);
   if (!text) return std::nullopt;
   const std::string_view digits = Strip(*text);
@@ -78,7 +79,8 @@ arrow::Result<std::optional<int64_t>> IntegerOption(const CopyOptions& options, 
     if (maximum == std::numeric_limits<int64_t>::max()) {
       return MakeError(ErrorKind::kInvalidInput, "option {} must be a whole number of at least {}: \"{}\"", name, minimum, *text);
     }
-    return MakeError(ErrorKind::kInvalidInput, "option {} must be a whole number from {} to {}: \"{}\"", name, minimum, maximum, *text);
+    return MakeError(ErrorKind::kInvalidInput, "option {} must be a whole number from {} to {}: \"{}\"", name, minimum, maximum,
+                     *text);
   }
   return value;
 }
@@ -104,7 +106,8 @@ arrow::Result<std::optional<int64_t>> BytesOption(const CopyOptions& options, st
   }
   const double bytes = std::ldexp(number, shift);
   if (error != std::errc() || !known_unit || !(bytes >= 1) || bytes > 9e18) {
-    return MakeError(ErrorKind::kInvalidInput, "option {} must be a number of bytes such as 134217728 or \"128MB\": \"{}\"", name, *text);
+    return MakeError(ErrorKind::kInvalidInput, "option {} must be a number of bytes such as 134217728 or \"128MB\": \"{}\"", name,
+                     *text);
   }
   return static_cast<int64_t>(bytes);
 }
@@ -128,9 +131,11 @@ arrow::Status CheckParquetOptions(const ParquetWriteOptions& options) {
     return MakeError(ErrorKind::kInvalidInput, "compression must be zstd, snappy or none: \"{}\"", options.compression);
   }
   if (options.compression_level && !zstd) {
-    return MakeError(ErrorKind::kInvalidInput, "compression_level goes with compression zstd only, not with \"{}\"", options.compression);
+    return MakeError(ErrorKind::kInvalidInput, "compression_level goes with compression zstd only, not with \"{}\"",
+                     options.compression);
   }
-  if (options.compression_level && (*options.compression_level < kZstdMinimumLevel || *options.compression_level > kZstdMaximumLevel)) {
+  if (options.compression_level &&
+      (*options.compression_level < kZstdMinimumLevel || *options.compression_level > kZstdMaximumLevel)) {
     return MakeError(ErrorKind::kInvalidInput, "compression_level must be a whole number from {} to {}: {}", kZstdMinimumLevel,
                      kZstdMaximumLevel, *options.compression_level);
   }
@@ -153,7 +158,8 @@ arrow::Result<ParquetWriteOptions> ParseParquetOptions(const CopyOptions& option
   ARROW_ASSIGN_OR_RAISE(auto level, IntegerOption(options, "compression_level", kZstdMinimumLevel, kZstdMaximumLevel));
   if (level) parsed.compression_level = static_cast<int>(*level);
   if (options.contains("row_group_size") && options.contains("row_group_rows")) {
-    return MakeError(ErrorKind::kInvalidInput, "row_group_size and row_group_rows are one option under two names: give one of them");
+    return MakeError(ErrorKind::kInvalidInput,
+                     "row_group_size and row_group_rows are one option under two names: give one of them");
   }
   const std::string_view rows_name = options.contains("row_group_rows") ? "row_group_rows" : "row_group_size";
   ARROW_ASSIGN_OR_RAISE(parsed.row_group_rows, IntegerOption(options, rows_name, 1, std::numeric_limits<int64_t>::max()));

@@ -23,7 +23,8 @@ using CopyOptions = std::map<std::string, std::string>;
 arrow::Status CheckOptionNames(const CopyOptions& options, std::span<const std::string_view> known, std::string_view format);
 
 /// The value of `name`, if given. Integers must be whole and lie in [minimum, maximum].
-arrow::Result<std::optional<int64_t>> IntegerOption(const CopyOptions& options, std::string_view name, int64_t minimum, int64_t maximum);
+arrow::Result<std::optional<int64_t>> IntegerOption(const CopyOptions& options, std::string_view name, int64_t minimum,
+                                                    int64_t maximum);
 /// Bytes: a number with an optional unit (B, KB, MB, GB, TB, KiB, ..., 1024-based), at least 1.
 arrow::Result<std::optional<int64_t>> BytesOption(const CopyOptions& options, std::string_view name);
 /// true/false, on/off, yes/no, 1/0; an empty value means true, as in COPY ... (HEADER).

@@ -37,7 +37,8 @@ std::string RandomSuffix() {
 }
 
 stdfs::path TemporaryBeside(const stdfs::path& target) {
-  return target.parent_path() / fmt::format(".{}.icebound-{}.tmp", target.filename().string().substr(0, kKeptNameBytes), RandomSuffix());
+  return target.parent_path() /
+         fmt::format(".{}.icebound-{}.tmp", target.filename().string().substr(0, kKeptNameBytes), RandomSuffix());
 }
 
 /// Absolute path with symbolic links followed (a link keeps pointing at what we write). The target itself need not exist.
@@ -57,11 +58,13 @@ arrow::Status CheckParent(const stdfs::path& target, const std::string& name) {
   const stdfs::path parent = target.parent_path();
   struct stat info;
   if (stat(parent.c_str(), &info) != 0) {
-    if (errno == ENOENT) return MakeError(ErrorKind::kNotFound, "cannot write {}: its folder {} does not exist", name, parent.string());
+    if (errno == ENOENT)
+      return MakeError(ErrorKind::kNotFound, "cannot write {}: its folder {} does not exist", name, parent.string());
     if (errno == ENOTDIR) return MakeError(ErrorKind::kInvalidInput, "cannot write {}: a part of its path is not a folder", name);
     return SystemError(errno, name, "write");
   }
-  if (!S_ISDIR(info.st_mode)) return MakeError(ErrorKind::kInvalidInput, "cannot write {}: {} is not a folder", name, parent.string());
+  if (!S_ISDIR(info.st_mode))
+    return MakeError(ErrorKind::kInvalidInput, "cannot write {}: {} is not a folder", name, parent.string());
   return arrow::Status::OK();
 }
 
@@ -201,7 +204,8 @@ class LocalOutputFile final : public OutputFile {
 
 class RemoteOutputFile final : public OutputFile {
  public:
-  RemoteOutputFile(std::string name, std::shared_ptr<arrow::io::OutputStream> stream) : name_(std::move(name)), stream_(std::move(stream)) {}
+  RemoteOutputFile(std::string name, std::shared_ptr<arrow::io::OutputStream> stream)
+      : name_(std::move(name)), stream_(std::move(stream)) {}
   ~RemoteOutputFile() override { Abort(); }
 
   const std::string& name() const override { return name_; }
@@ -359,8 +363,8 @@ arrow::Result<std::unique_ptr<OutputFile>> OutputFile::CreateLocal(const std::st
   return file;
 }
 
-arrow::Result<std::unique_ptr<OutputFile>> OutputFile::CreateRemote(std::shared_ptr<arrow::fs::FileSystem> file_system, const std::string& path,
-                                                                    std::string shown) {
+arrow::Result<std::unique_ptr<OutputFile>> OutputFile::CreateRemote(std::shared_ptr<arrow::fs::FileSystem> file_system,
+                                                                    const std::string& path, std::string shown) {
   auto stream = file_system->OpenOutputStream(path);
   ARROW_RETURN_NOT_OK(WithContext(stream.status(), ErrorKind::kIo, "creating " + shown));
   return std::make_unique<RemoteOutputFile>(std::move(shown), std::move(*stream));

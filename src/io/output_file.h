@@ -33,8 +33,8 @@ class OutputFile {
   static arrow::Result<std::unique_ptr<OutputFile>> CreateLocal(const std::string& path);
 
   /// `path` inside `file_system`; `shown` is the name that messages use ("s3://bucket/key").
-  static arrow::Result<std::unique_ptr<OutputFile>> CreateRemote(std::shared_ptr<arrow::fs::FileSystem> file_system, const std::string& path,
-                                                                 std::string shown);
+  static arrow::Result<std::unique_ptr<OutputFile>> CreateRemote(std::shared_ptr<arrow::fs::FileSystem> file_system,
+                                                                 const std::string& path, std::string shown);
 
   /// Appends. Errors name the file; a full disk is kDiskLimit, everything else kIo.
   virtual arrow::Status Write(const void* data, int64_t bytes) = 0;

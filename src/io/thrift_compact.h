@@ -16,6 +16,7 @@
 #include <arrow/result.h>
 #include <arrow/status.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -77,7 +78,7 @@ class ThriftWalker {
   ThriftSource source_;
   const int64_t size_;
   int64_t offset_ = 0;
-  std::string_view view_;     // bytes from view_offset_ on
+  std::string_view view_;  // bytes from view_offset_ on
   int64_t view_offset_ = 0;
 };
 
@@ -95,16 +96,20 @@ class ThriftAppender {
   void Binary(std::string_view bytes);
   void List(int64_t size, ThriftType element);
   void Raw(std::string_view bytes) { out_.append(bytes); }
-  /// Ends a struct that was begun at Field/List; resets the id to the one of the enclosing struct.
-  void BeginStruct() { outer_id_ = last_id_, last_id_ = 0; }
-  void EndStruct() { out_.push_back('\0'), last_id_ = outer_id_; }
+  /// Begins a struct as the value of a field or an element of a list; at most kMaxDepth inside each other.
+  void BeginStruct() { outer_ids_[depth_++] = last_id_, last_id_ = 0; }
+  /// Ends it; the id is again the one of the enclosing struct.
+  void EndStruct() { out_.push_back('\0'), last_id_ = outer_ids_[--depth_]; }
 
  private:
   void Varint(uint64_t value);
 
+  static constexpr size_t kMaxDepth = 8;
+
   std::string& out_;
   int16_t last_id_ = 0;
-  int16_t outer_id_ = 0;  // one level is all a footer needs
+  std::array<int16_t, kMaxDepth> outer_ids_{};
+  size_t depth_ = 0;
 };
 
 }  // namespace icebound::io

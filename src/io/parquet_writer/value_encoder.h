@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The values of one column chunk: each page as dictionary codes or PLAIN, chosen while the values arrive.
+//
+//   undecided   the first page collects codes. From kJudgedValues values on, and when the page ends, the number of distinct values seen is
+//               extrapolated to the chunk; when a dictionary would not make it clearly smaller, codes become PLAIN values again and nothing
+//               was lost but some hashing.
+//   dictionary  pages of codes. At each page's end the question is asked again; when the answer turns, or the dictionary is full, the
+//               pages after it are PLAIN (readers know this as a fall-back).
+//   plain       to the end of the chunk. The next chunk starts undecided: what it costs is one page of hashing.
+//
+// Extrapolation: if n values drawn from P equally likely ones show d distinct, d = P (1 - exp(-n / P)); we solve for P and insert the size of
+// the chunk. Clustered values (sorted keys) show fewer distinct values early than later: hence the question at every page.
+#pragma once
+
+#include <arrow/memory_pool.h>
+#include <arrow/result.h>
+#include <parquet/schema.h>
+#include <parquet/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "io/parquet_writer/leaf_reader.h"
+#include "io/parquet_writer/pool_vector.h"
+#include "io/parquet_writer/value_bounds.h"
+
+namespace icebound::io {
+
+/// Writable bytes in front of a finished page's values, so that short levels need no copy of the page.
+constexpr int64_t kPageHeadroomBytes = 64;
+
+/// A finished page's values. `data` belongs to the encoder or the scratch and lives until the next call to either.
+struct PageValues {
+  parquet::Encoding::type encoding = parquet::Encoding::PLAIN;
+  uint8_t* data = nullptr;  ///< kPageHeadroomBytes bytes before it may be overwritten
+  int64_t bytes = 0;
+};
+
+/// The content of a dictionary page.
+struct DictionaryValues {
+  std::span<const uint8_t> bytes;
+  int64_t entries = 0;
+};
+
+struct ValueEncoderOptions {
+  const parquet::ColumnDescriptor* descriptor = nullptr;  ///< must outlive the encoder
+  arrow::MemoryPool* pool = nullptr;
+  int64_t dictionary_bytes_max = 0;  ///< of a dictionary's entries; 0: no dictionaries
+  int64_t expected_values = 0;       ///< in a chunk
+  bool compressed = true;            ///< a codec comes after us: PLAIN numbers shrink
+};
+
+/// Buffers of one thread for everything between an array and a finished page.
+struct EncodeScratch {
+  explicit EncodeScratch(arrow::MemoryPool* pool) : leaf(pool), values(pool), page(pool), compressed(pool), levels(pool) {}
+  LeafScratch leaf;
+  PoolVector<uint8_t> values;
+  PoolVector<uint8_t> page;
+  PoolVector<uint8_t> compressed;
+  PoolVector<uint8_t> levels;
+  int64_t capacity_bytes() const {
+    return leaf.capacity_bytes() + values.capacity_bytes() + page.capacity_bytes() + compressed.capacity_bytes() +
+           levels.capacity_bytes();
+  }
+};
+
+/// Encodes one column chunk after the other. Not thread safe, but may move between threads.
+class ValueEncoder {
+ public:
+  static arrow::Result<std::unique_ptr<ValueEncoder>> Make(const ValueEncoderOptions& options);
+  virtual ~ValueEncoder() = default;
+
+  /// Takes the reader's next `count` non-null values into the current page.
+  virtual arrow::Status Append(LeafReader* reader, int64_t count, EncodeScratch* scratch) = 0;
+
+  /// Bytes of the current page's values, roughly; at least what they take when finished.
+  virtual int64_t page_bytes() const = 0;
+  /// The dictionary has no room: finish the page before the next Append.
+  virtual bool wants_new_page() const = 0;
+
+  /// Ends the page. Then, before the next Append: its bounds, and for BYTE_ARRAY the bytes of its values without lengths.
+  virtual arrow::Result<PageValues> FinishPage(EncodeScratch* scratch) = 0;
+  virtual EncodedBounds TakePageBounds() = 0;
+  virtual int64_t TakeUnencodedBytes() { return 0; }
+
+  /// The chunk so far: valid until ResetChunk.
+  virtual EncodedBounds chunk_bounds() const = 0;
+  virtual DictionaryValues dictionary() const { return {}; }  ///< no entries: no page uses one
+
+  /// Starts the next chunk; the current page must be finished.
+  virtual void ResetChunk() = 0;
+
+  virtual int64_t memory_bytes() const = 0;
+};
+
+}  // namespace icebound::io

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "row/copy_bytes.h"
 #include "row/type_shape.h"
 
 namespace icebound::row {
@@ -25,18 +26,6 @@ constexpr int32_t kBlockRows = 256;
 
 /// Widest packed value: a decimal256.
 constexpr int32_t kWidestValueBytes = 32;
-
-template <typename T>
-inline T LoadAs(const void* source) {
-  T value;
-  std::memcpy(&value, source, sizeof(T));
-  return value;
-}
-
-template <typename T>
-inline void StoreAs(void* destination, T value) {
-  std::memcpy(destination, &value, sizeof(T));
-}
 
 inline bool BitIsSet(const uint8_t* bits, int64_t i) { return (bits[i >> 3] >> (i & 7)) & 1; }
 
@@ -71,6 +60,9 @@ struct RowBlock {
   bool IsValid(int32_t i) const { return !has_nulls || valid[i] != 0; }
   int64_t PositionOf(int32_t i) const { return is_mapped ? position[i] : first_position + i; }
 };
+
+/// Stands behind the parameters of a lambda whose body belongs into the loop that calls it. Left alone, -O2 makes a call a row of it.
+#define ICEBOUND_ROW_INLINE __attribute__((always_inline))
 
 /// Calls visit(i, position) for valid rows and visit_null(i) for the others, in order.
 template <typename Visit, typename VisitNull>
@@ -196,51 +188,5 @@ struct NestedValue {
   int64_t position;
 };
 NestedValue ResolveNested(const TypeShape& shape, const arrow::ArrayData& array, int64_t position);
-
-/// Copies `length` bytes, with every bit inverted if asked; inlined for short strings. Stays within both ranges, which do not overlap.
-template <bool kInvert = false>
-inline void CopyBytes(uint8_t* destination, const void* source_bytes, size_t length) {
-  struct Half {
-    uint64_t words[2];
-  };
-  const auto* source = static_cast<const uint8_t*>(source_bytes);
-  constexpr uint64_t kMask = kInvert ? ~uint64_t{0} : 0;
-  const auto load = [source](size_t at) {
-    auto half = LoadAs<Half>(source + at);
-    half.words[0] ^= kMask;
-    half.words[1] ^= kMask;
-    return half;
-  };
-  if (length >= 16) {
-    if (length > 64) {
-      if constexpr (!kInvert) {
-        std::memcpy(destination, source, length);
-        return;
-      }
-      for (size_t at = 0; at + 16 <= length; at += 16) StoreAs(destination + at, load(at));
-    } else if (length > 32) {
-      // Head and tail overlap in the middle, so that no length up to 64 needs a loop.
-      const Half second = load(16);
-      const Half third = load(length - 32);
-      StoreAs(destination, load(0));
-      StoreAs(destination + 16, second);
-      StoreAs(destination + length - 32, third);
-    } else {
-      StoreAs(destination, load(0));
-    }
-    StoreAs(destination + length - 16, load(length - 16));
-  } else if (length >= 8) {
-    StoreAs(destination, LoadAs<uint64_t>(source) ^ kMask);
-    StoreAs(destination + length - 8, LoadAs<uint64_t>(source + length - 8) ^ kMask);
-  } else if (length >= 4) {
-    StoreAs(destination, LoadAs<uint32_t>(source) ^ static_cast<uint32_t>(kMask));
-    StoreAs(destination + length - 4, LoadAs<uint32_t>(source + length - 4) ^ static_cast<uint32_t>(kMask));
-  } else if (length > 0) {
-    // One to three bytes: first, middle and last may be the same byte.
-    destination[0] = source[0] ^ static_cast<uint8_t>(kMask);
-    destination[length >> 1] = source[length >> 1] ^ static_cast<uint8_t>(kMask);
-    destination[length - 1] = source[length - 1] ^ static_cast<uint8_t>(kMask);
-  }
-}
 
 }  // namespace icebound::row

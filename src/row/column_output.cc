@@ -11,6 +11,16 @@
 
 namespace icebound::row {
 
+namespace {
+
+/// One thirty-second above the average of the first rows: a second allocation is rare, and little is held in vain.
+constexpr double kMarginOverAverage = 1.03125;
+
+/// The average of a few rows is trusted up to this: the text of an ordinary batch. Beyond it memory at most doubles.
+constexpr int64_t kGenerousBytes = int64_t{512} << 10;
+
+}  // namespace
+
 arrow::Result<ColumnOutput> ColumnOutput::Make(const TypeShape& shape, int64_t rows, arrow::MemoryPool* pool) {
   ColumnOutput output;
   output.shape_ = &shape;
@@ -61,21 +71,24 @@ void ColumnOutput::CommitFixed(int64_t first_row, int32_t count, const uint8_t* 
   WidenDecimals(*shape_, target, count, values_->mutable_data() + first_row * shape_->value_bytes);
 }
 
-arrow::Status ColumnOutput::ReserveStringBytes(uint64_t more_bytes, int64_t rows_done) {
+arrow::Status ColumnOutput::ReserveStringBytes(uint64_t more_bytes, int64_t rows_so_far) {
   const int64_t needed = used_bytes_ + static_cast<int64_t>(more_bytes);
   if (shape_->layout != Layout::kLargeString && needed > std::numeric_limits<int32_t>::max()) {
     return MakeError(ErrorKind::kInternal, "a batch would hold {} bytes in a column of type {}, which addresses 2 GiB", needed,
                      shape_->output_type->ToString());
   }
   if (data_ == nullptr) {
-    ARROW_ASSIGN_OR_RAISE(data_, arrow::AllocateResizableBuffer(needed, pool_));
-    return arrow::Status::OK();
+    ARROW_ASSIGN_OR_RAISE(data_, arrow::AllocateResizableBuffer(0, pool_));
   }
   if (needed <= data_->size()) return arrow::Status::OK();
-  // One sixteenth above the average so far: a copy is rare, and little is held in vain.
-  const double average = rows_done > 0 ? static_cast<double>(used_bytes_) / static_cast<double>(rows_done) : 0;
-  const auto expected = static_cast<int64_t>(average * static_cast<double>(rows_) * 1.0625);
-  return data_->Resize(std::max(needed, expected), /*shrink_to_fit=*/false);
+  int64_t wanted = needed;
+  if (rows_so_far < rows_) {
+    const double average = static_cast<double>(needed) / static_cast<double>(rows_so_far);
+    const double expected = average * static_cast<double>(rows_) * kMarginOverAverage;
+    const int64_t most = std::max(needed * 2, kGenerousBytes);
+    wanted = expected < static_cast<double>(most) ? std::max(needed, static_cast<int64_t>(expected)) : most;
+  }
+  return data_->Resize(wanted, /*shrink_to_fit=*/false);
 }
 
 arrow::Result<std::shared_ptr<arrow::ArrayData>> ColumnOutput::Finish() {
@@ -86,7 +99,9 @@ arrow::Result<std::shared_ptr<arrow::ArrayData>> ColumnOutput::Finish() {
     if (data_ == nullptr) {
       ARROW_ASSIGN_OR_RAISE(data_, arrow::AllocateResizableBuffer(0, pool_));
     }
-    ARROW_RETURN_NOT_OK(data_->Resize(used_bytes_, /*shrink_to_fit=*/true));
+    // What the margin left over is not worth a copy; more is.
+    const bool is_wasteful = data_->capacity() - used_bytes_ > used_bytes_ / 8;
+    ARROW_RETURN_NOT_OK(data_->Resize(used_bytes_, is_wasteful));
     // A view column whose strings are all short needs no data buffer.
     if (shape_->layout != Layout::kStringView || used_bytes_ > 0) buffers.emplace_back(std::move(data_));
   }

@@ -35,9 +35,9 @@ class ColumnOutput {
   /// Strings: what a string of `length` bytes takes outside its slot: short ones live inside their view.
   uint64_t StringBytes(uint32_t length) const { return length <= longest_inline_ ? 0 : length; }
 
-  /// Makes room for `more_bytes` of StringBytes. Allocates just that when this is the first call; later calls grow by the average of the
-  /// `rows_done` rows so far. kInternal when 32-bit offsets would overflow.
-  arrow::Status ReserveStringBytes(uint64_t more_bytes, int64_t rows_done);
+  /// Makes room for `more_bytes` of StringBytes, which bring the rows with room to `rows_so_far`. Allocates for the rows to come as well, by the average so
+  /// far and within bounds. kInternal when 32-bit offsets would overflow.
+  arrow::Status ReserveStringBytes(uint64_t more_bytes, int64_t rows_so_far);
 
   /// Appends strings in row order without checks. Copied out for a block so that its fields live in registers, then given back.
   template <Layout kLayout>
@@ -47,7 +47,7 @@ class ColumnOutput {
     int64_t used_bytes;
 
     /// Where the string of `row` goes, `length` bytes.
-    uint8_t* Place(int64_t row, uint32_t length) {
+    [[gnu::always_inline]] uint8_t* Place(int64_t row, uint32_t length) {
       if constexpr (kLayout == Layout::kStringView) {
         uint8_t* view = slots + row * kViewBytes;
         StoreAs<uint64_t>(view, length);
@@ -63,13 +63,13 @@ class ColumnOutput {
     }
 
     /// Ends a row begun with Place.
-    void Seal(int64_t row, uint32_t length, const uint8_t* place) {
+    [[gnu::always_inline]] void Seal(int64_t row, uint32_t length, const uint8_t* place) {
       if constexpr (kLayout == Layout::kStringView) {
         if (length > kInlineViewBytes) std::memcpy(slots + row * kViewBytes + 4, place, 4);
       }
     }
 
-    void Append(int64_t row, const uint8_t* text, uint32_t length) {
+    [[gnu::always_inline]] void Append(int64_t row, const uint8_t* text, uint32_t length) {
       uint8_t* place = Place(row, length);
       CopyBytes(place, text, length);
       Seal(row, length, place);

@@ -16,10 +16,6 @@ namespace {
 constexpr int32_t kLengthBytes = 4;
 constexpr int32_t kNoNullBit = -1;
 
-/// Cache lines of the next block's rows that Decode asks for while it works on this one. The rows of a sort lie anywhere.
-constexpr int32_t kCacheLineBytes = 64;
-constexpr int32_t kPrefetchLinesMax = 4;
-
 }  // namespace
 
 /// How one column is written and read.
@@ -84,7 +80,7 @@ arrow::Result<ColumnView> RowCodec::Column::Open(const arrow::Array& array) cons
 
 arrow::Status RowCodec::Column::AddSizes(const ColumnView& view, const RowBlock& block, uint32_t* sizes) const {
   uint64_t overflow = 0;
-  const auto add = [&](int32_t i, uint64_t more) {
+  const auto add = [&](int32_t i, uint64_t more) ICEBOUND_ROW_INLINE {
     const uint64_t sum = sizes[i] + more;
     sizes[i] = static_cast<uint32_t>(sum);
     overflow |= sum;
@@ -93,7 +89,7 @@ arrow::Status RowCodec::Column::AddSizes(const ColumnView& view, const RowBlock&
   const arrow::ArrayData& values = *view.values;
   if (shape_.is_string()) {
     VisitStrings(shape_.layout, values, [&](const auto& strings) {
-      VisitRows(block, [&](int32_t i, int64_t at) { add(i, strings.Length(at)); }, skip_null);
+      VisitRows(block, [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE { add(i, strings.Length(at)); }, skip_null);
     });
   } else {
     VisitRows(block, [&](int32_t i, int64_t at) { add(i, CompactValueSize(shape_, values, at)); }, skip_null);
@@ -140,7 +136,7 @@ arrow::Status RowCodec::Column::EncodeFixed(const ColumnView& view, const RowBlo
 
 void RowCodec::Column::EncodeStrings(const ColumnView& view, const RowBlock& block, uint8_t* const* rows, uint8_t** ends) const {
   VisitStrings(shape_.layout, *view.values, [&](const auto& strings) {
-    const auto write = [&](int32_t i, int64_t at) {
+    const auto write = [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE {
       const std::string_view text = strings(at);
       uint8_t* const end = ends[i];
       StoreAs<uint32_t>(rows[i] + slot_offset_, static_cast<uint32_t>(text.size()));
@@ -295,7 +291,7 @@ arrow::Status RowCodec::Encode(const arrow::RecordBatch& batch, int64_t first_ro
     uint8_t* const* block_rows = rows.data() + first;
     for (int32_t i = 0; i < count; ++i) {
       ends[i] = block_rows[i] + fixed_bytes_;
-      std::memset(block_rows[i], 0, static_cast<size_t>(null_bytes_));
+      for (int32_t byte = 0; byte < null_bytes_; ++byte) block_rows[i][byte] = 0;
     }
     for (size_t c = 0; c < columns_.size(); ++c) {
       block.Fill(views[c], first_row + static_cast<int64_t>(first), count);
@@ -310,21 +306,18 @@ class RowCodec::Output {
  public:
   static arrow::Result<Output> Make(const RowCodec& codec, int64_t rows, arrow::MemoryPool* pool);
 
-  /// First pass: null bits, fixed widths, and how many string bytes there are.
-  arrow::Status DecodeSlots(std::span<const uint8_t* const> rows);
-  /// Second pass: strings and nested values.
-  arrow::Status DecodeVariable(std::span<const uint8_t* const> rows);
+  /// Decodes a block: slots and null bits of all columns, then strings and nested values.
+  arrow::Status Decode(const uint8_t* const* rows, int64_t first_row, int32_t count);
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Finish(int64_t rows);
 
  private:
   struct Target {
     std::optional<ColumnOutput> plain;
     std::unique_ptr<CompactBuilder> nested;
-    uint64_t string_bytes = 0;
   };
 
   explicit Output(const RowCodec& codec) : codec_(codec), targets_(codec.columns_.size()) {}
-  void Prefetch(std::span<const uint8_t* const> rows, size_t first) const;
+  arrow::Status DecodeSlots(const Column& column, const uint8_t* const* rows, int64_t first_row, int32_t count, ColumnOutput* output) const;
 
   const RowCodec& codec_;
   std::vector<Target> targets_;
@@ -343,55 +336,30 @@ arrow::Result<RowCodec::Output> RowCodec::Output::Make(const RowCodec& codec, in
   return output;
 }
 
-void RowCodec::Output::Prefetch(std::span<const uint8_t* const> rows, size_t first) const {
-  const int32_t lines = std::min(kPrefetchLinesMax, codec_.fixed_bytes_ / kCacheLineBytes + 1);
-  const size_t end = std::min(rows.size(), first + kBlockRows);
-  for (size_t i = first; i < end; ++i) {
-    for (int32_t line = 0; line < lines; ++line) __builtin_prefetch(rows[i] + line * kCacheLineBytes);
-  }
-}
-
-arrow::Status RowCodec::Output::DecodeSlots(std::span<const uint8_t* const> rows) {
-  Prefetch(rows, 0);
+arrow::Status RowCodec::Output::DecodeSlots(const Column& column, const uint8_t* const* rows, int64_t first_row, int32_t count,
+                                            ColumnOutput* output) const {
+  if (column.shape().layout == Layout::kNull) return arrow::Status::OK();
   uint8_t valid[kBlockRows];
-  for (size_t first = 0; first < rows.size(); first += kBlockRows) {
-    const auto count = static_cast<int32_t>(std::min<size_t>(kBlockRows, rows.size() - first));
-    const uint8_t* const* block_rows = rows.data() + first;
-    Prefetch(rows, first + kBlockRows);
-    for (size_t c = 0; c < targets_.size(); ++c) {
-      const Column& column = codec_.columns_[c];
-      if (!targets_[c].plain || column.shape().layout == Layout::kNull) continue;
-      ColumnOutput& output = *targets_[c].plain;
-      if (column.ReadNulls(block_rows, count, valid)) {
-        ARROW_RETURN_NOT_OK(output.SetValidity(static_cast<int64_t>(first), valid, count));
-      }
-      if (column.is_variable()) {
-        targets_[c].string_bytes += column.SumStringBytes(block_rows, count, output);
-      } else {
-        column.DecodeFixed(block_rows, static_cast<int64_t>(first), count, &output);
-      }
-    }
-  }
+  if (column.ReadNulls(rows, count, valid)) ARROW_RETURN_NOT_OK(output->SetValidity(first_row, valid, count));
+  if (column.is_variable()) return output->ReserveStringBytes(column.SumStringBytes(rows, count, *output), first_row + count);
+  column.DecodeFixed(rows, first_row, count, output);
   return arrow::Status::OK();
 }
 
-arrow::Status RowCodec::Output::DecodeVariable(std::span<const uint8_t* const> rows) {
-  for (Target& target : targets_) {
-    if (target.plain && target.string_bytes > 0) ARROW_RETURN_NOT_OK(target.plain->ReserveStringBytes(target.string_bytes, 0));
+arrow::Status RowCodec::Output::Decode(const uint8_t* const* rows, int64_t first_row, int32_t count) {
+  for (size_t c = 0; c < targets_.size(); ++c) {
+    if (!targets_[c].plain) continue;
+    ARROW_RETURN_NOT_OK(DecodeSlots(codec_.columns_[c], rows, first_row, count, &*targets_[c].plain));
   }
   const uint8_t* ends[kBlockRows];
-  for (size_t first = 0; first < rows.size(); first += kBlockRows) {
-    const auto count = static_cast<int32_t>(std::min<size_t>(kBlockRows, rows.size() - first));
-    const uint8_t* const* block_rows = rows.data() + first;
-    for (int32_t i = 0; i < count; ++i) ends[i] = block_rows[i] + codec_.fixed_bytes_;
-    for (size_t c = 0; c < targets_.size(); ++c) {
-      const Column& column = codec_.columns_[c];
-      if (!column.is_variable()) continue;
-      if (targets_[c].nested) {
-        ARROW_RETURN_NOT_OK(column.DecodeNested(block_rows, ends, count, targets_[c].nested.get()));
-      } else {
-        column.DecodeStrings(block_rows, ends, static_cast<int64_t>(first), count, &*targets_[c].plain);
-      }
+  for (int32_t i = 0; i < count; ++i) ends[i] = rows[i] + codec_.fixed_bytes_;
+  for (size_t c = 0; c < targets_.size(); ++c) {
+    const Column& column = codec_.columns_[c];
+    if (!column.is_variable()) continue;
+    if (targets_[c].nested) {
+      ARROW_RETURN_NOT_OK(column.DecodeNested(rows, ends, count, targets_[c].nested.get()));
+    } else {
+      column.DecodeStrings(rows, ends, first_row, count, &*targets_[c].plain);
     }
   }
   return arrow::Status::OK();
@@ -410,8 +378,10 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> RowCodec::Output::Finish(int6
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> RowCodec::Decode(std::span<const uint8_t* const> rows, arrow::MemoryPool* pool) const {
   const auto row_count = static_cast<int64_t>(rows.size());
   ARROW_ASSIGN_OR_RAISE(Output output, Output::Make(*this, row_count, pool));
-  ARROW_RETURN_NOT_OK(output.DecodeSlots(rows));
-  ARROW_RETURN_NOT_OK(output.DecodeVariable(rows));
+  for (int64_t first = 0; first < row_count; first += kBlockRows) {
+    const auto count = static_cast<int32_t>(std::min<int64_t>(kBlockRows, row_count - first));
+    ARROW_RETURN_NOT_OK(output.Decode(rows.data() + first, first, count));
+  }
   return output.Finish(row_count);
 }
 

@@ -261,6 +261,30 @@ TEST(RowCodecTest, DecodingMoreThanTwoGibibytesIsRefused) {
   ExpectError(codec->Decode(rows, arrow::default_memory_pool()).status(), ErrorKind::kInternal, "2 GiB");
 }
 
+TEST(RowCodecTest, UnevenTextStaysWithinTwiceItsSize) {
+  for (const bool long_first : {true, false}) {
+    for (const auto& type : {arrow::utf8(), arrow::utf8_view(), arrow::large_utf8()}) {
+      const auto builder = arrow::MakeBuilder(type).ValueOrDie();
+      for (int i = 0; i < 3000; ++i) {
+        const bool is_long = long_first ? i < 256 : i >= 2744;
+        const auto scalar = arrow::MakeScalar(type, arrow::Buffer::FromString(std::string(is_long ? 20'000 : i % 20, 'x'))).ValueOrDie();
+        ASSERT_TRUE(builder->AppendScalar(*scalar).ok());
+      }
+      const auto array = builder->Finish().ValueOrDie();
+      const auto batch = OneColumn(array);
+      const auto codec = RowCodec::Make(batch->schema()).ValueOrDie();
+      const auto rows = EncodeRows(*codec, *batch);
+      arrow::ProxyMemoryPool pool(arrow::default_memory_pool());
+      const auto decoded = codec->Decode(Pointers(rows), &pool).ValueOrDie();
+      EXPECT_TRUE(decoded->column(0)->Equals(array));
+      constexpr int64_t kTextBytes = 256 * 20'000;
+      EXPECT_LT(pool.bytes_allocated(), kTextBytes * 9 / 8 + (int64_t{200} << 10));
+      // While a buffer grows the old and the new one may both be there.
+      EXPECT_LT(pool.max_memory(), kTextBytes * 2 + (int64_t{600} << 10));
+    }
+  }
+}
+
 /// Fails the allocation of a given number, and counts what is held.
 class FailingPool : public arrow::MemoryPool {
  public:

@@ -138,18 +138,19 @@ arrow::Status SortKeyEncoder::Column::CheckNulls(const RowBlock& block) const {
 arrow::Status SortKeyEncoder::Column::AddLengths(const KeyInput& input, const RowBlock& block, uint32_t* lengths) const {
   uint64_t overflow = 0;
   const auto marker_bytes = static_cast<uint64_t>(marker_bytes_);
-  const auto add_null = [&](int32_t i) { AddLength(&lengths[i], marker_bytes, &overflow); };
+  const auto add_null = [&](int32_t i) ICEBOUND_ROW_INLINE { AddLength(&lengths[i], marker_bytes, &overflow); };
   const arrow::ArrayData& values = *input.view.values;
   if (shape_.is_string()) {
     const uint64_t extra = marker_bytes + kStringEndBytes;
     VisitStrings(shape_.layout, values, [&](const auto& strings) {
       if (input.no_zero_bytes) {
-        VisitRows(block, [&](int32_t i, int64_t at) { AddLength(&lengths[i], strings.Length(at) + extra, &overflow); }, add_null);
+        const auto add = [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE { AddLength(&lengths[i], strings.Length(at) + extra, &overflow); };
+        VisitRows(block, add, add_null);
         return;
       }
-      const auto add = [&](int32_t i, int64_t at) {
+      const auto add = [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE {
         const std::string_view text = strings(at);
-        const uint64_t escapes = HasZeroByte(text) ? CountZeroBytes(text) : 0;
+        const uint64_t escapes = HasZeroByte(text.data(), text.size()) ? CountZeroBytes(text) : 0;
         AddLength(&lengths[i], text.size() + escapes + extra, &overflow);
       };
       VisitRows(block, add, add_null);
@@ -181,9 +182,9 @@ void SortKeyEncoder::Column::EncodeBytes(const KeyInput& input, const RowBlock& 
   const auto write = [&](int32_t i, int64_t at) {
     const uint8_t* value = values + at * shape_.value_bytes;
     if (is_descending_) {
-      CopyBytes<true>(cursors[i] + offset, value, width);
+      CopyBytes<CopyMode::kInverted>(cursors[i] + offset, value, width);
     } else {
-      CopyBytes<false>(cursors[i] + offset, value, width);
+      CopyBytes(cursors[i] + offset, value, width);
     }
   };
   VisitRows(block, write, [&](int32_t i) { std::memset(cursors[i] + offset, 0, width); });
@@ -215,9 +216,10 @@ template <bool kInvert>
 void SortKeyEncoder::Column::EncodeStrings(const KeyInput& input, const RowBlock& block, int32_t offset, uint8_t** cursors) const {
   const bool no_zeros = input.no_zero_bytes;
   VisitStrings(shape_.layout, *input.view.values, [&](const auto& strings) {
-    VisitRows(
-        block, [&](int32_t i, int64_t at) { cursors[i] = WriteString<kInvert>(strings(at), no_zeros, cursors[i] + offset); },
-        [&](int32_t i) { cursors[i] += offset; });
+    const auto write = [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE {
+      cursors[i] = WriteString<kInvert>(strings(at), no_zeros, cursors[i] + offset);
+    };
+    VisitRows(block, write, [&](int32_t i) ICEBOUND_ROW_INLINE { cursors[i] += offset; });
   });
 }
 
@@ -301,16 +303,16 @@ arrow::Status SortKeyEncoder::Column::DecodeStrings(const uint8_t** cursors, int
     cursors[i] = written.end;
     total_bytes += output->StringBytes(lengths[i]);
   }
-  ARROW_RETURN_NOT_OK(output->ReserveStringBytes(total_bytes, first_row));
+  ARROW_RETURN_NOT_OK(output->ReserveStringBytes(total_bytes, first_row + count));
   output->WriteStrings([&](auto& sink) {
     for (int32_t i = 0; i < count; ++i) {
       uint8_t* place = sink.Place(first_row + i, lengths[i]);
       if (has_escapes[i]) {
         ReadStringWithZeros(begins[i], lengths[i], mask(), place);
       } else if (is_descending_) {
-        CopyBytes<true>(place, begins[i], lengths[i]);
+        CopyBytes<CopyMode::kInverted>(place, begins[i], lengths[i]);
       } else {
-        CopyBytes<false>(place, begins[i], lengths[i]);
+        CopyBytes(place, begins[i], lengths[i]);
       }
       sink.Seal(first_row + i, lengths[i], place);
     }

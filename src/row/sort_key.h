@@ -69,7 +69,7 @@ struct SortField {
   bool nulls_first = false;
 };
 
-/// Encodes sort columns to keys and rebuilds columns from keys. Works a column at a time in blocks of rows; allocates nothing to encode.
+/// Encodes sort columns to keys and rebuilds columns from keys. Works a column at a time in blocks of rows, and allocates nothing a row.
 /// Immutable once made, hence thread safe.
 ///
 /// A column given to AddLengths or Encode has its field's type, or is a dictionary of it (and the other way round: a field declared as a

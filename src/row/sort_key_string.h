@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "row/column_block.h"
+#include "row/copy_bytes.h"
 
 namespace icebound::row {
 
@@ -21,46 +21,24 @@ constexpr uint32_t kStringEndBytes = 2;
 /// Longest string the decoder looks for: a key is shorter than 4 GiB.
 constexpr size_t kLongestKeyBytes = size_t{1} << 32;
 
-/// Whether a string has a zero byte. Inlined for short ones: a call costs more than the search.
-inline bool HasZeroByte(std::string_view text) {
-  constexpr uint64_t kOnes = 0x0101010101010101ULL;
-  constexpr uint64_t kHighs = 0x8080808080808080ULL;
-  const size_t length = text.size();
-  const char* data = text.data();
-  if (length > 64) return std::memchr(data, 0, length) != nullptr;
-  if (length < 8) {
-    for (size_t i = 0; i < length; ++i) {
-      if (data[i] == 0) return true;
-    }
-    return false;
-  }
-  // A word has a zero byte exactly when subtracting one from each byte borrows into a high bit that was clear.
-  const auto last = LoadAs<uint64_t>(data + length - 8);
-  uint64_t found = (last - kOnes) & ~last;
-  for (size_t at = 0; at + 8 < length; at += 8) {
-    const auto word = LoadAs<uint64_t>(data + at);
-    found |= (word - kOnes) & ~word;
-  }
-  return (found & kHighs) != 0;
-}
-
 inline uint64_t CountZeroBytes(std::string_view text) { return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\0')); }
 
 /// Writes `text`, which has zero bytes, and its end.
 template <bool kInvert>
-uint8_t* WriteStringWithZeros(std::string_view text, uint8_t* out) {
+[[gnu::noinline]] uint8_t* WriteStringWithZeros(std::string_view text, uint8_t* out) {
+  constexpr CopyMode kMode = kInvert ? CopyMode::kInverted : CopyMode::kPlain;
   constexpr uint8_t kMask = kInvert ? 0xFF : 0;
   const char* begin = text.data();
   const char* const end = begin + text.size();
   while (const void* zero = std::memchr(begin, 0, static_cast<size_t>(end - begin))) {
     const auto piece_bytes = static_cast<size_t>(static_cast<const char*>(zero) - begin);
-    CopyBytes<kInvert>(out, begin, piece_bytes);
+    CopyBytes<kMode>(out, begin, piece_bytes);
     out += piece_bytes;
     *out++ = kMask;
     *out++ = static_cast<uint8_t>(~kMask);
     begin += piece_bytes + 1;
   }
-  CopyBytes<kInvert>(out, begin, static_cast<size_t>(end - begin));
+  CopyBytes<kMode>(out, begin, static_cast<size_t>(end - begin));
   out += end - begin;
   StoreAs<uint16_t>(out, kInvert ? 0xFFFF : 0);
   return out + kStringEndBytes;
@@ -68,9 +46,18 @@ uint8_t* WriteStringWithZeros(std::string_view text, uint8_t* out) {
 
 /// Writes `text` and its end. `no_zeros` when the caller knows that it has no zero byte.
 template <bool kInvert>
-inline uint8_t* WriteString(std::string_view text, bool no_zeros, uint8_t* out) {
-  if (!no_zeros && HasZeroByte(text)) return WriteStringWithZeros<kInvert>(text, out);
-  CopyBytes<kInvert>(out, text.data(), text.size());
+[[gnu::always_inline]] inline uint8_t* WriteString(std::string_view text, bool no_zeros, uint8_t* out) {
+  constexpr CopyMode kMode = kInvert ? CopyMode::kInverted : CopyMode::kPlain;
+  if (no_zeros) {
+    CopyBytes<kMode>(out, text.data(), text.size());
+  } else if (text.size() <= kShortBytes) {
+    // The search costs little on the way; a copy that was in vain is shorter than what takes its place.
+    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+    if (CopyShort<kMode, /*kFindZero=*/true>(out, bytes, text.size())) return WriteStringWithZeros<kInvert>(text, out);
+  } else {
+    if (HasZeroByte(text.data(), text.size())) return WriteStringWithZeros<kInvert>(text, out);
+    CopyBytes<kMode>(out, text.data(), text.size());
+  }
   out += text.size();
   StoreAs<uint16_t>(out, kInvert ? 0xFFFF : 0);
   return out + kStringEndBytes;

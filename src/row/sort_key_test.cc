@@ -40,9 +40,9 @@ int CompareLists(const Array& a, const Array& b) {
   return Sign(a.length(), b.length());
 }
 
-template <typename ArrayType>
+template <typename Value>
 int CompareAs(const Array& a, int64_t i, const Array& b, int64_t j) {
-  return Sign(static_cast<const ArrayType&>(a).Value(i), static_cast<const ArrayType&>(b).Value(j));
+  return Sign(a.data()->GetValues<Value>(1)[i], b.data()->GetValues<Value>(1)[j]);
 }
 
 template <typename ArrayType>
@@ -73,30 +73,30 @@ int64_t Milliseconds(const arrow::DayTimeIntervalType::DayMilliseconds& value) {
 int CompareValues(const Array& a, int64_t i, const Array& b, int64_t j) {
   switch (a.type_id()) {
     case Type::BOOL:
-      return CompareAs<arrow::BooleanArray>(a, i, b, j);
+      return Sign(static_cast<const arrow::BooleanArray&>(a).Value(i), static_cast<const arrow::BooleanArray&>(b).Value(j));
     case Type::INT8:
-      return CompareAs<arrow::Int8Array>(a, i, b, j);
+      return CompareAs<int8_t>(a, i, b, j);
     case Type::INT16:
-      return CompareAs<arrow::Int16Array>(a, i, b, j);
+      return CompareAs<int16_t>(a, i, b, j);
     case Type::INT32:
     case Type::DATE32:
     case Type::TIME32:
     case Type::INTERVAL_MONTHS:
-      return CompareAs<arrow::Int32Array>(a, i, b, j);
+      return CompareAs<int32_t>(a, i, b, j);
     case Type::INT64:
     case Type::DATE64:
     case Type::TIME64:
     case Type::TIMESTAMP:
     case Type::DURATION:
-      return CompareAs<arrow::Int64Array>(a, i, b, j);
+      return CompareAs<int64_t>(a, i, b, j);
     case Type::UINT8:
-      return CompareAs<arrow::UInt8Array>(a, i, b, j);
+      return CompareAs<uint8_t>(a, i, b, j);
     case Type::UINT16:
-      return CompareAs<arrow::UInt16Array>(a, i, b, j);
+      return CompareAs<uint16_t>(a, i, b, j);
     case Type::UINT32:
-      return CompareAs<arrow::UInt32Array>(a, i, b, j);
+      return CompareAs<uint32_t>(a, i, b, j);
     case Type::UINT64:
-      return CompareAs<arrow::UInt64Array>(a, i, b, j);
+      return CompareAs<uint64_t>(a, i, b, j);
     case Type::HALF_FLOAT: {
       const auto value = [](const Array& array, int64_t at) {
         return arrow::util::Float16::FromBits(static_cast<const arrow::HalfFloatArray&>(array).Value(at)).ToDouble();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The option map of COPY ... TO (names in lower case, values as text), read with checks: every option must be known to the format, every value
-// must parse. Messages name the option, the text and, for an unknown one, the nearest known name.
+// The option map of COPY ... TO (names in lower case, values as text), read with checks: every option must be known to the
+// format, every value must parse. Messages name the option, the text and, for an unknown one, the nearest known name.
 #pragma once
 
 #include <arrow/result.h>
@@ -31,7 +31,8 @@ arrow::Result<std::optional<int64_t>> BytesOption(const CopyOptions& options, st
 arrow::Result<std::optional<bool>> BooleanOption(const CopyOptions& options, std::string_view name);
 std::optional<std::string> TextOption(const CopyOptions& options, std::string_view name);
 
-/// The options of FORMAT parquet: compression, compression_level, row_group_size (or row_group_rows), row_group_size_bytes, file_size_bytes.
+/// The options of FORMAT parquet: compression, compression_level, row_group_size (or row_group_rows), row_group_size_bytes,
+/// file_size_bytes.
 arrow::Result<ParquetWriteOptions> ParseParquetOptions(const CopyOptions& options);
 
 /// Checks what ParseParquetOptions, or a caller of the library, filled in.

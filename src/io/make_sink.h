@@ -14,8 +14,8 @@
 
 namespace icebound::io {
 
-/// The sink of COPY (query) TO 'path' (options): the format is options["format"], or else the extension of `path` (.parquet, .csv, .arrow,
-/// .jsonl, .json). Fails before anything runs on unknown formats and options, bad values and bad paths.
+/// The sink of COPY (query) TO 'path' (options): the format is options["format"], or else the extension of `path` (.parquet,
+/// .csv, .arrow, .jsonl, .json). Fails before anything runs on unknown formats and options, bad values and bad paths.
 arrow::Result<std::unique_ptr<runtime::BatchSink>> MakeSink(const std::string& path, const CopyOptions& options,
                                                             std::shared_ptr<arrow::Schema> schema, FileSystems* file_systems,
                                                             runtime::QueryContext* context);

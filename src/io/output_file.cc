@@ -18,8 +18,8 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// Written bytes go to the disk in the background every so often, so that the fsync of Finish has little left to wait for and a container's
-/// page cache does not fill with dirty pages.
+/// Written bytes go to the disk in the background every so often, so that the fsync of Finish has little left to wait for and a
+/// container's page cache does not fill with dirty pages.
 constexpr int64_t kWritebackBytes = int64_t{8} << 20;
 
 /// NAME_MAX of every file system we know is 255 bytes; the temporary name keeps this much of the target's.

@@ -2,13 +2,14 @@
 //
 // Where writers put their bytes: nothing is visible before Finish, and nothing is left after Abort.
 //
-//   local file     an unnamed file of the target's folder (O_TMPFILE: a killed process leaves nothing), or, where the file system has none,
-//                  .<name>.icebound-<random>.tmp beside it. Finish: fsync, name it, rename(2) over the target, fsync the folder.
+//   local file     an unnamed file of the target's folder (O_TMPFILE: a killed process leaves nothing), or, where the file
+//                  system has none, .<name>.icebound-<random>.tmp beside it. Finish: fsync, name it, rename(2) over the
+//                  target, fsync the folder.
 //   device, FIFO   written directly: /dev/stdout and the like have nothing to rename.
 //   object store   a multipart upload that is completed in Finish; Abort gives it up and the store forgets its parts.
 //
-// Refused before a byte is written: a target that is a folder, one that exists without a write permission bit (even for root, whom the
-// system would let through), one whose folder is missing or closed.
+// Refused before a byte is written: a target that is a folder, one that exists without a write permission bit (even for root,
+// whom the system would let through), one whose folder is missing or closed.
 #pragma once
 
 #include <arrow/io/interfaces.h>
@@ -51,8 +52,8 @@ class OutputFile {
   int64_t bytes_written_ = 0;
 };
 
-/// An arrow::io::OutputStream over an OutputFile that it does not own, for libraries that want one. Close() only stops further writes:
-/// whether the file appears is its owner's decision.
+/// An arrow::io::OutputStream over an OutputFile that it does not own, for libraries that want one. Close() only stops further
+/// writes: whether the file appears is its owner's decision.
 class OutputFileStream final : public arrow::io::OutputStream {
  public:
   explicit OutputFileStream(OutputFile* file) : file_(file) {}
@@ -70,9 +71,9 @@ class OutputFileStream final : public arrow::io::OutputStream {
   bool closed_ = false;
 };
 
-/// A folder of files that appears whole at Finish: its files are written to .<name>.icebound-<random>.tmp beside it, which is renamed. An
-/// object store has no rename, and an upload that waits for its end holds a buffer: there each file is completed when it is sealed, and
-/// Abort (or a failed Finish) deletes what was completed. Not thread safe. Destruction without Finish aborts.
+/// A folder of files that appears whole at Finish: its files are written to .<name>.icebound-<random>.tmp beside it, which is
+/// renamed. An object store has no rename, and an upload that waits for its end holds a buffer: there each file is completed when
+/// it is sealed, and Abort (or a failed Finish) deletes what was completed. Not thread safe. Destruction without Finish aborts.
 class OutputDirectory {
  public:
   virtual ~OutputDirectory() = default;

@@ -37,7 +37,8 @@ constexpr int64_t kMaxPageBytes = int64_t{1} << 20;
 constexpr int64_t kMinPageRows = 512;
 constexpr int64_t kMaxPageRows = 20'000;
 
-/// A row group whose columns have less than this is too small to be worth ending early: readers would pay for it in seeks and footer entries.
+/// A row group whose columns have less than this is too small to be worth ending early: readers would pay for it in seeks and
+/// footer entries.
 constexpr int64_t kWorthwhileChunkBytes = int64_t{64} << 10;
 
 /// What one ZSTD call takes from the heap besides our buffers, by level (measured on 1 MiB pages, rounded up).

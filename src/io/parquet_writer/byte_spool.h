@@ -13,8 +13,8 @@
 
 namespace icebound::io {
 
-/// Bytes that are written now and copied to the end of a file later (the page indexes): in memory up to `memory_bytes_max`, beyond it in a spill
-/// file. Not thread safe.
+/// Bytes that are written now and copied to the end of a file later (the page indexes): in memory up to `memory_bytes_max`,
+/// beyond it in a spill file. Not thread safe.
 class ByteSpool final : public arrow::io::OutputStream {
  public:
   ByteSpool(spill::DiskManager* disk, arrow::MemoryPool* pool, int64_t memory_bytes_max)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One leaf column: arrays (or levels and leaf arrays, for nested columns) in; finished, compressed pages and the chunk's metadata out.
+// One leaf column: arrays (or levels and leaf arrays, for nested columns) in; finished, compressed pages and the chunk's metadata
+// out.
 //
-//   AppendFlat / AppendLevels  ->  slices of a few hundred rows  ->  LevelBuffer, ValueEncoder  ->  page full: levels | values, compressed,
-//   behind its header, to the list of finished pages, which the owner may take away (to a spill file) at any time.
+//   AppendFlat / AppendLevels  ->  slices of a few hundred rows  ->  LevelBuffer, ValueEncoder  ->  page full: levels | values,
+//   compressed, behind its header, to the list of finished pages, which the owner may take away (to a spill file) at any time.
 //
-// Pages start at rows, hold at most max_page_rows rows, and about max_page_bytes bytes unless one row is larger. The dictionary page is made last
-// but goes first in the file; so offsets inside a chunk are counted from its first data page, and are moved when the chunk gets its place.
+// Pages start at rows, hold at most max_page_rows rows, and about max_page_bytes bytes unless one row is larger. The dictionary
+// page is made last but goes first in the file; so offsets inside a chunk are counted from its first data page, and are moved
+// when the chunk gets its place.
 #pragma once
 
 #include <arrow/array.h>

@@ -8,7 +8,8 @@
 namespace icebound::io {
 namespace {
 
-/// Batches wait here on top of what their maker holds. Four of the usual 1 MiB keep two threads busy through the uneven columns of a table.
+/// Batches wait here on top of what their maker holds. Four of the usual 1 MiB keep two threads busy through the uneven columns
+/// of a table.
 constexpr int64_t kMaxBytesInFlight = int64_t{4} << 20;
 constexpr size_t kMaxFlights = 4;
 

@@ -4,12 +4,13 @@
 //
 //   Push(batch 7)   batches in flight: 5 6 7        column 0 is through 6 and takes 7 next; column 1 is busy with 5; ...
 //
-// A task is one column of one batch; a column is with one thread at a time and takes its batches in order, so encoders need no locks. Workers take the
-// column that has waited longest. Push returns as soon as few enough batches are in flight, and lends its thread to the workers until
-// then: whoever makes the batches runs beside those who encode them, and no thread idles while there is work.
+// A task is one column of one batch; a column is with one thread at a time and takes its batches in order, so encoders need no
+// locks. Workers take the column that has waited longest. Push returns as soon as few enough batches are in flight, and lends its
+// thread to the workers until then: whoever makes the batches runs beside those who encode them, and no thread idles while there
+// is work.
 //
-// Push tells the state of the columns after a batch that is certainly done: which one depends on the sizes of the batches alone, never on timing, so
-// that whoever cuts row groups by that state cuts the same file every time.
+// Push tells the state of the columns after a batch that is certainly done: which one depends on the sizes of the batches alone,
+// never on timing, so that whoever cuts row groups by that state cuts the same file every time.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -35,7 +36,8 @@ struct ColumnsState {
   int64_t working_bytes = 0;  ///< memory of the encoders besides
 };
 
-/// Push, Drain and ForEachColumn are for one thread; the work is done on that thread and `workers` others, which start with the first Push.
+/// Push, Drain and ForEachColumn are for one thread; the work is done on that thread and `workers` others, which start with the
+/// first Push.
 class EncodePipeline {
  public:
   struct Callbacks {

@@ -2,10 +2,11 @@
 //
 // The frame of one Parquet file: magic, row groups put together from finished chunks, page indexes, footer.
 //
-//   PAR1 | row group 0: [dictionary page][data pages] a column | row group 1 | ... | column indexes | offset indexes | footer | length | PAR1
+//   PAR1 | row group 0: [dictionary page][data pages] a column | row group 1 | ...
+//        | column indexes | offset indexes | footer | length | PAR1
 //
-// Page indexes and the footer's entries are serialized when their row group is written and wait in ByteSpools, so that a file of any number of
-// row groups and columns costs no memory to speak of.
+// Page indexes and the footer's entries are serialized when their row group is written and wait in ByteSpools, so that a file of
+// any number of row groups and columns costs no memory to speak of.
 #pragma once
 
 #include <arrow/result.h>
@@ -33,8 +34,8 @@ class FileBuilder {
 
   arrow::Status Start();
 
-  /// Writes one row group: for each leaf column its dictionary page, its staged pages, then the pages that its encoder still holds (they are
-  /// given back). `chunks` has one entry a leaf column.
+  /// Writes one row group: for each leaf column its dictionary page, its staged pages, then the pages that its encoder still
+  /// holds (they are given back). `chunks` has one entry a leaf column.
   arrow::Status WriteRowGroup(std::span<FinishedChunk> chunks, std::span<const std::unique_ptr<ColumnEncoder>> encoders,
                               StagedPages* staged);
 

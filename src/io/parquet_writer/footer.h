@@ -2,9 +2,10 @@
 //
 // The footer of a Parquet file, written as the row groups are: FileMetaData of parquet.thrift, in Thrift's compact protocol.
 //
-// The Parquet library would keep an object of about 1.1 KiB for every column chunk until the file ends: 9 MiB for 490 row groups of 16 columns, and
-// without bound for a table of 2000 columns. Here a chunk's entry is serialized at once (some 150 bytes) and waits in a ByteSpool. Only the places of
-// the page indexes are not known yet: they follow the entry as two lengths, and become offsets when the entries are copied to the file.
+// The Parquet library would keep an object of about 1.1 KiB for every column chunk until the file ends: 9 MiB for 490 row groups
+// of 16 columns, and without bound for a table of 2000 columns. Here a chunk's entry is serialized at once (some 150 bytes) and
+// waits in a ByteSpool. Only the places of the page indexes are not known yet: they follow the entry as two lengths, and become
+// offsets when the entries are copied to the file.
 //
 //   record of the spool = u32 bytes | i64 first word | i64 second word | bytes
 //     a chunk       length of its column index, of its offset index, ColumnChunk without these fields and without its end
@@ -47,7 +48,8 @@ class Footer {
   /// Ends the open row group.
   arrow::Status EndRowGroup(int64_t rows);
 
-  /// Appends FileMetaData to `file`. The column indexes begin at one offset, the offset indexes at the other, in the order of the chunks.
+  /// Appends FileMetaData to `file`. The column indexes begin at one offset, the offset indexes at the other, in the order of the
+  /// chunks.
   arrow::Status WriteTo(OutputFile* file, int64_t column_indexes_offset, int64_t offset_indexes_offset);
 
   int64_t rows() const { return rows_; }

@@ -6,9 +6,10 @@
 //   run     = varint(count << 1)            value in ceil(width / 8) bytes      `count` times the same value
 //           | varint((groups << 1) | 1)     groups * width bytes                8 * groups values, least significant bit first
 //
-// We look at aligned groups of eight: a group whose values are equal extends the run before it or starts one; a run is written as such when it
-// is shorter than its packed form, otherwise its groups join the packed ones around it. So a run never straddles a group, a stream holds at
-// most one header a group, and the test is a handful of XORs. The last group is filled up with zeros, which readers ignore.
+// We look at aligned groups of eight: a group whose values are equal extends the run before it or starts one; a run is written as
+// such when it is shorter than its packed form, otherwise its groups join the packed ones around it. So a run never straddles a
+// group, a stream holds at most one header a group, and the test is a handful of XORs. The last group is filled up with zeros,
+// which readers ignore.
 #pragma once
 
 #include <cstdint>

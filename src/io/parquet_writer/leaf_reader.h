@@ -2,9 +2,9 @@
 //
 // From an Arrow array to what Parquet stores: the values of a leaf column in their physical type, side by side, nulls left out.
 //
-// Parquet has eight physical types and Arrow some thirty types that map to them; encoders see the physical ones only. Arrays whose memory
-// already is what Parquet wants (int32, int64, floats, dates, timestamps in ms, us and ns, fixed binary; no nulls) are handed out as they
-// are, everything else goes through a small scratch buffer, a slice at a time.
+// Parquet has eight physical types and Arrow some thirty types that map to them; encoders see the physical ones only. Arrays
+// whose memory already is what Parquet wants (int32, int64, floats, dates, timestamps in ms, us and ns, fixed binary; no nulls)
+// are handed out as they are, everything else goes through a small scratch buffer, a slice at a time.
 #pragma once
 
 #include <arrow/array.h>
@@ -27,8 +27,8 @@ struct LeafScratch {
   int64_t capacity_bytes() const { return fixed.capacity_bytes() + bytes.capacity_bytes() + indices.capacity_bytes(); }
 };
 
-/// An array whose values can be read by a LeafReader: extension types are replaced by their storage, dictionaries of anything but binary
-/// values (or with null entries) are decoded, run-end encoded arrays are expanded.
+/// An array whose values can be read by a LeafReader: extension types are replaced by their storage, dictionaries of anything but
+/// binary values (or with null entries) are decoded, run-end encoded arrays are expanded.
 arrow::Result<std::shared_ptr<arrow::Array>> ReadableLeaf(std::shared_ptr<arrow::Array> array, arrow::MemoryPool* pool);
 
 /// Walks over the non-null values of one array. Borrows the array and the scratch. Not thread safe.
@@ -38,7 +38,8 @@ class LeafReader {
   static arrow::Result<LeafReader> Make(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor,
                                         LeafScratch* scratch);
 
-  /// The next `count` non-null values: 4 or 8 bytes each, the declared length for FIXED_LEN_BYTE_ARRAY, a byte (0 or 1) for BOOLEAN.
+  /// The next `count` non-null values: 4 or 8 bytes each, the declared length for FIXED_LEN_BYTE_ARRAY, a byte (0 or 1) for
+  /// BOOLEAN.
   arrow::Result<const uint8_t*> NextFixed(int64_t count);
 
   /// The next `count` non-null values of a BYTE_ARRAY column; they point into the array.

@@ -62,7 +62,8 @@ class LevelBuffer {
     return arrow::Status::OK();
   }
 
-  /// Appends the levels as a data page (version 1) holds them: a 4-byte length and the hybrid stream. Nothing when only level 0 exists.
+  /// Appends the levels as a data page (version 1) holds them: a 4-byte length and the hybrid stream. Nothing when only level 0
+  /// exists.
   arrow::Status Encode(PoolVector<uint8_t>* out) const {
     if (max_level_ == 0) return arrow::Status::OK();
     const int bits = BitWidth(static_cast<uint32_t>(max_level_));

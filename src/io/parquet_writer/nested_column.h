@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nested columns: the Parquet library turns structs, lists and maps into definition and repetition levels and hands each leaf to a column
-// writer. Here those column writers are ours: thin proxies that pass levels and leaf arrays on to a ColumnEncoder. They are reached through the
-// library's own seams: a ParquetFileWriter::Contents and a RowGroupWriter::Contents that write nothing.
+// Nested columns: the Parquet library turns structs, lists and maps into definition and repetition levels and hands each leaf to
+// a column writer. Here those column writers are ours: thin proxies that pass levels and leaf arrays on to a ColumnEncoder. They
+// are reached through the library's own seams: a ParquetFileWriter::Contents and a RowGroupWriter::Contents that write nothing.
 #pragma once
 
 #include <arrow/result.h>

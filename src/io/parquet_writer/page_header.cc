@@ -12,7 +12,8 @@ constexpr uint8_t kStop = 0x00;
 constexpr int32_t kDataPage = 0;
 constexpr int32_t kDictionaryPage = 2;
 
-/// Numbers of parquet.thrift's Encoding, which differ from the library's enum in nothing we write, but are a format and not an enum.
+/// Numbers of parquet.thrift's Encoding, which differ from the library's enum in nothing we write, but are a format and not an
+/// enum.
 int32_t ThriftEncoding(parquet::Encoding::type encoding) {
   switch (encoding) {
     case parquet::Encoding::RLE:

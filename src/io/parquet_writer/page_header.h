@@ -4,7 +4,8 @@
 //
 //   15 <type>  15 <bytes before compression>  15 <bytes after>  2c|4c { 15 <values> 15 <encoding> ... 00 } 00
 //
-// Each number is a zigzag varint; 0x15 is "next field, i32", 0x2c and 0x4c are "the field two (four) further, struct", 0x00 ends a struct.
+// Each number is a zigzag varint; 0x15 is "next field, i32", 0x2c and 0x4c are "the field two (four) further, struct", 0x00 ends
+// a struct.
 #pragma once
 
 #include <parquet/types.h>

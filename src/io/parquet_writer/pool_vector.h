@@ -12,8 +12,8 @@
 
 namespace icebound::io {
 
-/// A growable array of plain values whose memory comes from an arrow::MemoryPool, uninitialised, with failures as statuses. Growth doubles, so
-/// that appending is linear; Release gives everything back. Not thread safe.
+/// A growable array of plain values whose memory comes from an arrow::MemoryPool, uninitialised, with failures as statuses.
+/// Growth doubles, so that appending is linear; Release gives everything back. Not thread safe.
 template <typename T>
 class PoolVector {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -6,8 +6,8 @@
 //
 //   generation 0: [column 0 pages][column 1 pages]...   generation 1: [column 0 pages][column 1 pages]...   ...
 //
-// and the file wants all of column 0, then all of column 1. One reader a generation gives that with sequential reads only, as the last pass of a
-// merge does, and frees the spill file behind itself. A page is written once and read once.
+// and the file wants all of column 0, then all of column 1. One reader a generation gives that with sequential reads only, as the
+// last pass of a merge does, and frees the spill file behind itself. A page is written once and read once.
 #pragma once
 
 #include <arrow/result.h>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Least and greatest value of a page or a column chunk, in the order that parquet-format prescribes for the column's logical type.
+// Least and greatest value of a page or a column chunk, in the order that parquet-format prescribes for the column's logical
+// type.
 //
 //   integers      signed or unsigned, by logical type
 //   floats        NaN is skipped; a zero is written as -0 in the minimum and +0 in the maximum, since both compare equal
 //   byte arrays   unsigned bytes; decimals in fixed bytes as signed big-endian numbers; half floats as floats
 //
-// Long values are cut: a minimum to a prefix, a maximum to a prefix whose last character (byte, when not text) is raised, and both are then
-// marked as inexact. A maximum that cannot be raised has no bound.
+// Long values are cut: a minimum to a prefix, a maximum to a prefix whose last character (byte, when not text) is raised, and
+// both are then marked as inexact. A maximum that cannot be raised has no bound.
 #pragma once
 
 #include <parquet/schema.h>

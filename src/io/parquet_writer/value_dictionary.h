@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dictionaries under construction: value -> code, codes given in order of first appearance. Open addressing with linear probing over 32-bit (numbers)
-// or 64-bit (byte strings, with half of the hash) slots; at least half of the slots are free. The entries lie as the dictionary page wants them.
+// Dictionaries under construction: value -> code, codes given in order of first appearance. Open addressing with linear probing
+// over 32-bit (numbers) or 64-bit (byte strings, with half of the hash) slots; at least half of the slots are free. The entries
+// lie as the dictionary page wants them.
 #pragma once
 
 #include <arrow/result.h>

@@ -311,7 +311,8 @@ class BytesEncoder final : public ChoosingEncoder {
   }
 
  private:
-  /// Larger Arrow dictionaries are looked up value by value: remembering the codes of all their entries would cost more than it saves.
+  /// Larger Arrow dictionaries are looked up value by value: remembering the codes of all their entries would cost more than it
+  /// saves.
   static constexpr int64_t kRememberedEntries = 1 << 16;
   static constexpr uint32_t kUnknownCode = 0xffffffff;
 

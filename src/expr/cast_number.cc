@@ -93,30 +93,6 @@ uint8_t ConvertDecimal(Int128 value, int scale, To* out) {
   }
 }
 
-/// Applies op(Int128 value, Out*) to a decimal argument; op is used in two passes as in MapUnary.
-template <typename Out, typename Op>
-arrow::Result<arrow::Datum> MapDecimal(const KernelInput& input, Op op) {
-  ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
-  const DecimalReader reader(input.arguments[0]);
-  Out* out = reinterpret_cast<Out*>(values->mutable_data());
-  Int128 block[kBlockRows];
-  uint8_t failures = 0;
-  for (int64_t begin = 0; begin < input.num_rows; begin += kBlockRows) {
-    const int64_t count = std::min(kBlockRows, input.num_rows - begin);
-    reader.Read(begin, count, block);
-    for (int64_t i = 0; i < count; ++i) failures |= op(block[i], &out[begin + i]);
-  }
-  if (failures != kNoFailure) {
-    const uint8_t failure = FirstFailure(validity, input.num_rows, [&](int64_t row) {
-      Out ignored;
-      return op(reader[row], &ignored);
-    });
-    if (failure != kNoFailure) return CastFailure(failure, input);
-  }
-  return MakeArrayDatum(input.type, input.num_rows, std::move(validity), std::move(values));
-}
-
 template <typename To>
 arrow::Result<arrow::Datum> CastTo(const KernelInput& input) {
   const arrow::DataType& from = *input.arguments[0].type();
@@ -128,7 +104,8 @@ arrow::Result<arrow::Datum> CastTo(const KernelInput& input) {
     case Type::DOUBLE: return MapConvert<To, double>(input);
     default: {
       const int scale = DecimalScale(from);
-      return MapDecimal<To>(input, [scale](Int128 value, To* out) { return ConvertDecimal(value, scale, out); });
+      return MapDecimal<To>(
+          input, [scale](Int128 value, To* out) { return ConvertDecimal(value, scale, out); }, CastFailure);
     }
   }
 }
@@ -204,7 +181,8 @@ arrow::Result<arrow::Datum> CastToDecimalAs(const KernelInput& input) {
   const auto& to = checked_cast<const arrow::DecimalType&>(*input.type);
   const int from_scale = DecimalScale(from), to_scale = to.scale();
   const Int128 limit = PowerOfTen(to.precision());
-  return MapDecimal<Out>(input, [=](Int128 value, Out* out) { return Rescale(value, from_scale, to_scale, limit, out); });
+  return MapDecimal<Out>(
+      input, [=](Int128 value, Out* out) { return Rescale(value, from_scale, to_scale, limit, out); }, CastFailure);
 }
 
 }  // namespace

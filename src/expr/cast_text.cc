@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Casts from and to text: one parser and one printer a type, from number_text.h and date_time_text.h.
-#include <arrow/array/builder_binary.h>
 #include <arrow/extension/uuid.h>
 #include <arrow/util/checked_cast.h>
 
@@ -68,11 +67,14 @@ arrow::Result<arrow::Datum> ParseUuids(const KernelInput& input) {
   });
 }
 
+/// The bytes are never more than the characters they are written with.
 arrow::Result<arrow::Datum> ParseByteStrings(const KernelInput& input) {
   const BytesReader reader(input.arguments[0]);
-  return MapToText(input, [&reader](int64_t row, std::string* out) -> arrow::Status {
-    ARROW_ASSIGN_OR_RAISE(const std::string bytes, ParseBytes(reader[row]));
-    out->append(bytes);
+  return MapToSink(input, [&reader](int64_t row, TextSink* sink) -> arrow::Status {
+    const std::string_view text = reader[row];
+    ARROW_ASSIGN_OR_RAISE(char* out, sink->Extend(static_cast<int64_t>(text.size())));
+    ARROW_ASSIGN_OR_RAISE(const size_t bytes, ParseBytes(text, out));
+    sink->Shrink(static_cast<int64_t>(text.size() - bytes));
     return arrow::Status::OK();
   });
 }
@@ -157,7 +159,9 @@ arrow::Result<std::shared_ptr<arrow::Scalar>> ScalarFromText(std::string_view te
       return std::make_shared<arrow::MonthDayNanoIntervalScalar>(value, type);
     }
     case Type::BINARY: {
-      ARROW_ASSIGN_OR_RAISE(std::string value, ParseBytes(text));
+      std::string value(text.size(), '\0');
+      ARROW_ASSIGN_OR_RAISE(const size_t bytes, ParseBytes(text, value.data()));
+      value.resize(bytes);
       return std::make_shared<arrow::BinaryScalar>(arrow::Buffer::FromString(std::move(value)));
     }
     case Type::EXTENSION: {
@@ -182,11 +186,21 @@ arrow::Result<arrow::Datum> PrintRows(const KernelInput& input, AppendOne append
   });
 }
 
-template <typename AppendOne>
-arrow::Result<arrow::Datum> PrintBytes(const KernelInput& input, AppendOne append) {
+arrow::Result<arrow::Datum> PrintUuids(const KernelInput& input) {
   const BytesReader reader(input.arguments[0]);
   return MapToText(input, [&](int64_t row, std::string* out) {
-    append(reader[row], out);
+    AppendUuid(reinterpret_cast<const uint8_t*>(reader[row].data()), out);
+    return arrow::Status::OK();
+  });
+}
+
+arrow::Result<arrow::Datum> PrintBytes(const KernelInput& input) {
+  const BytesReader reader(input.arguments[0]);
+  return MapToSink(input, [&](int64_t row, TextSink* sink) -> arrow::Status {
+    ARROW_RETURN_NOT_OK(sink->Append("\\x"));
+    const std::string_view bytes = reader[row];
+    ARROW_ASSIGN_OR_RAISE(char* out, sink->Extend(static_cast<int64_t>(bytes.size()) * 2));
+    WriteHex(bytes, out);
     return arrow::Status::OK();
   });
 }
@@ -230,9 +244,8 @@ arrow::Result<arrow::Datum> CastToText(const KernelInput& input) {
     }
     case Type::INTERVAL_MONTH_DAY_NANO: return PrintRows<Interval>(input, AppendInterval);
     case Type::BINARY:
-    case Type::FIXED_SIZE_BINARY: return PrintBytes(input, AppendBytes);
-    case Type::EXTENSION:
-      return PrintBytes(input, [](std::string_view bytes, std::string* out) { AppendUuid(reinterpret_cast<const uint8_t*>(bytes.data()), out); });
+    case Type::FIXED_SIZE_BINARY: return PrintBytes(input);
+    case Type::EXTENSION: return PrintUuids(input);
     default:
       return MakeError(ErrorKind::kUnsupported, "cannot cast type {} to text", SqlTypeName(type));
   }

@@ -77,15 +77,17 @@ class Evaluator {
 
   arrow::Result<Datum> EvalCall(const CallExpr& call, RowSet* rows) {
     switch (call.function().strategy) {
-      case Strategy::kEager: break;
+      case Strategy::kEager:
+      case Strategy::kFirst: break;
       case Strategy::kAnd: return EvalConnective<true>(call, rows);
       case Strategy::kOr: return EvalConnective<false>(call, rows);
       case Strategy::kCoalesce: return EvalCoalesce(call, rows);
     }
     std::vector<Datum> arguments;
-    arguments.reserve(call.children().size());
-    for (const ExprPtr& child : call.children()) {
-      ARROW_ASSIGN_OR_RAISE(Datum value, Eval(*child, rows));
+    const size_t evaluated = call.function().strategy == Strategy::kFirst ? 1 : call.children().size();
+    arguments.reserve(evaluated);
+    for (size_t i = 0; i < evaluated; ++i) {
+      ARROW_ASSIGN_OR_RAISE(Datum value, Eval(*call.children()[i], rows));
       if (!IsLogical(*value.type()) && !IsTextDictionary(value)) {
         ARROW_ASSIGN_OR_RAISE(value, ToLogical(value, context_, &exec_));
       }
@@ -97,7 +99,7 @@ class Evaluator {
 
   arrow::Result<Datum> Apply(const CallExpr& call, std::vector<Datum> arguments, int64_t num_rows) {
     const Function& function = call.function();
-    if (const int at = DictionaryArgument(function, arguments, num_rows); at >= 0) return ApplyToDictionary(call, std::move(arguments), at);
+    if (const int at = DictionaryArgument(call, arguments, num_rows); at >= 0) return ApplyToDictionary(call, std::move(arguments), at);
     bool any_array = false;
     for (Datum& argument : arguments) {
       any_array |= argument.is_array();
@@ -123,8 +125,10 @@ class Evaluator {
 
   /// The argument over whose dictionary a function is better evaluated than over its rows; -1 for none. It must be the only one that is not constant,
   /// and the function must not fail for a value that no row has.
-  int DictionaryArgument(const Function& function, const std::vector<Datum>& arguments, int64_t num_rows) const {
-    if (function.can_fail || !function.strict || function.volatility != Volatility::kImmutable) return -1;
+  int DictionaryArgument(const CallExpr& call, const std::vector<Datum>& arguments, int64_t num_rows) const {
+    const Function& function = call.function();
+    const bool can_fail = function.can_fail && !(function.never_fails != nullptr && function.never_fails(call));
+    if (can_fail || !function.strict || function.volatility != Volatility::kImmutable) return -1;
     int found = -1;
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].is_scalar()) continue;

@@ -7,6 +7,16 @@ FunctionRegistry::FunctionRegistry() {
   RegisterArithmetic(this);
   RegisterComparison(this);
   RegisterLogic(this);
+  RegisterIn(this);
+  RegisterPatterns(this);
+  RegisterText(this);
+  RegisterTextEditing(this);
+  RegisterNumbers(this);
+  RegisterConditional(this);
+  RegisterIntervalArithmetic(this);
+  RegisterDateTime(this);
+  RegisterDateTimeFields(this);
+  RegisterNested(this);
 }
 
 const FunctionRegistry& FunctionRegistry::Get() {

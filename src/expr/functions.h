@@ -26,8 +26,8 @@
 //                SUBSTRING(s FROM a FOR b) is substring(s, a, b); POSITION(a IN b) is position(b, a), as PostgreSQL's parser orders them;
 //                TRIM(BOTH c FROM s) is btrim(s, c), LEADING ltrim, TRAILING rtrim; OVERLAY is overlay(s, new, from[, for])
 //   regex        regexp_like regexp_replace regexp_substr regexp_count regexp_instr
-//   number       abs sign round trunc ceil ceiling floor sqrt cbrt power pow exp ln log log10 log2 mod div gcd lcm factorial
-//                sin cos tan cot asin acos atan atan2 sinh cosh tanh degrees radians pi random width_bucket isnan isfinite isinf
+//   number       abs sign round trunc ceil ceiling floor sqrt cbrt power pow exp ln log log10 log2 mod gcd lcm
+//                sin cos tan cot asin acos atan atan2 sinh cosh tanh degrees radians pi random width_bucket
 //   date/time    now current_timestamp transaction_timestamp statement_timestamp localtimestamp current_date current_time date_trunc date_part extract
 //                make_date make_timestamp make_time make_interval to_timestamp to_date age justify_hours justify_days justify_interval
 //                year month day hour minute second quarter week last_day to_char
@@ -84,6 +84,7 @@ using NeverFails = bool (*)(const CallExpr& call);
 /// Which arguments are evaluated when.
 enum class Strategy {
   kEager,     ///< all arguments, for all rows
+  kFirst,     ///< the first argument only; Prepare has read the others, which are literals
   kAnd,       ///< the next argument only for the rows that are not yet false
   kOr,        ///< ... not yet true
   kCoalesce,  ///< ... still null
@@ -151,4 +152,15 @@ class FunctionRegistry {
 void RegisterArithmetic(FunctionRegistry* registry);
 void RegisterComparison(FunctionRegistry* registry);
 void RegisterLogic(FunctionRegistry* registry);
+void RegisterIn(FunctionRegistry* registry);
+void RegisterPatterns(FunctionRegistry* registry);
+void RegisterText(FunctionRegistry* registry);
+void RegisterTextEditing(FunctionRegistry* registry);
+void RegisterNumbers(FunctionRegistry* registry);
+void RegisterConditional(FunctionRegistry* registry);
+void RegisterIntervalArithmetic(FunctionRegistry* registry);
+void RegisterDateTime(FunctionRegistry* registry);
+void RegisterDateTimeFields(FunctionRegistry* registry);
+void RegisterNested(FunctionRegistry* registry);
+
 }  // namespace icebound::expr

@@ -204,37 +204,41 @@ arrow::Result<std::string> ParseUuid(std::string_view text) {
   return bytes;
 }
 
-arrow::Result<std::string> ParseBytes(std::string_view text) {
-  std::string bytes;
-  if (text.starts_with("\\x")) {
-    for (size_t i = 2; i < text.size();) {
-      if (IsSpace(text[i])) {
-        ++i;
-        continue;
-      }
-      const int high = HexDigit(text[i]);
-      if (high < 0) return MakeError(ErrorKind::kExecution, "invalid hexadecimal digit: \"{}\"", text.substr(i, 1));
-      const int low = i + 1 < text.size() ? HexDigit(text[i + 1]) : -1;
-      if (low < 0) return MakeError(ErrorKind::kExecution, "invalid hexadecimal data: odd number of digits");
-      bytes.push_back(static_cast<char>(high * 16 + low));
-      i += 2;
+arrow::Result<size_t> ReadHex(std::string_view text, char* out) {
+  size_t written = 0;
+  for (size_t i = 0; i < text.size();) {
+    if (IsSpace(text[i])) {
+      ++i;
+      continue;
     }
-    return bytes;
+    const int high = HexDigit(text[i]);
+    if (high < 0) return MakeError(ErrorKind::kExecution, "invalid hexadecimal digit: \"{}\"", text.substr(i, 1));
+    if (i + 1 == text.size()) return MakeError(ErrorKind::kExecution, "invalid hexadecimal data: odd number of digits");
+    const int low = HexDigit(text[i + 1]);
+    if (low < 0) return MakeError(ErrorKind::kExecution, "invalid hexadecimal digit: \"{}\"", text.substr(i + 1, 1));
+    out[written++] = static_cast<char>(high * 16 + low);
+    i += 2;
   }
+  return written;
+}
+
+arrow::Result<size_t> ParseBytes(std::string_view text, char* out) {
+  if (text.starts_with("\\x")) return ReadHex(text.substr(2), out);
+  size_t written = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\\') {
-      bytes.push_back(text[i]);
+      out[written++] = text[i];
     } else if (i + 1 < text.size() && text[i + 1] == '\\') {
-      bytes.push_back('\\');
+      out[written++] = '\\';
       ++i;
     } else {
       const auto octal = [&](size_t at, char most) { return at < text.size() && text[at] >= '0' && text[at] <= most; };
       if (!octal(i + 1, '3') || !octal(i + 2, '7') || !octal(i + 3, '7')) return InvalidSyntax("bytea", text);
-      bytes.push_back(static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0')));
+      out[written++] = static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
       i += 3;
     }
   }
-  return bytes;
+  return written;
 }
 
 void AppendInteger(int64_t value, std::string* out) {
@@ -301,13 +305,18 @@ void AppendUuid(const uint8_t* bytes, std::string* out) {
   }
 }
 
-void AppendBytes(std::string_view bytes, std::string* out) {
+void WriteHex(std::string_view bytes, char* out) {
   constexpr char kHex[] = "0123456789abcdef";
-  out->append("\\x");
   for (const char c : bytes) {
-    out->push_back(kHex[static_cast<uint8_t>(c) >> 4]);
-    out->push_back(kHex[static_cast<uint8_t>(c) & 15]);
+    *out++ = kHex[static_cast<uint8_t>(c) >> 4];
+    *out++ = kHex[static_cast<uint8_t>(c) & 15];
   }
+}
+
+void AppendBytes(std::string_view bytes, std::string* out) {
+  const size_t begin = out->size() + 2;
+  out->append("\\x").resize(begin + bytes.size() * 2);
+  WriteHex(bytes, out->data() + begin);
 }
 
 }  // namespace icebound::expr

@@ -34,8 +34,8 @@ arrow::Result<Int128> ParseDecimal(std::string_view text, int precision, int sca
 arrow::Result<bool> ParseBoolean(std::string_view text);
 /// 16 bytes.
 arrow::Result<std::string> ParseUuid(std::string_view text);
-/// \x hex, or the escape format.
-arrow::Result<std::string> ParseBytes(std::string_view text);
+/// \x hex, or the escape format. Writes at most text.size() bytes to `out` and returns how many.
+arrow::Result<size_t> ParseBytes(std::string_view text, char* out);
 
 /// The digits and scale that hold a number as it is written ("1.50" -> 3, 2); an error when it has no decimal within 38 digits.
 struct DecimalShape {
@@ -52,6 +52,10 @@ void AppendDecimal(Int128 value, int scale, std::string* out);
 void AppendUuid(const uint8_t* bytes, std::string* out);
 /// \x and lower-case hex.
 void AppendBytes(std::string_view bytes, std::string* out);
+/// Two lower-case digits a byte.
+void WriteHex(std::string_view bytes, char* out);
+/// The bytes of hex digits, white space between them ignored; at most text.size() / 2 bytes are written. Returns how many.
+arrow::Result<size_t> ReadHex(std::string_view text, char* out);
 
 std::string_view TrimSpace(std::string_view text);
 bool EqualsIgnoreCase(std::string_view left, std::string_view right);

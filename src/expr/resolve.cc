@@ -263,6 +263,7 @@ TypePtr ParameterType(const Expr& argument, TypeClass parameter) {
     const DecimalOperand operand = DecimalOperandOf(argument);
     return arrow::decimal128(operand.precision, operand.scale);
   }
+  if (parameter == TypeClass::kTime) return arrow::time64(arrow::TimeUnit::MICRO);  // Functions of times count microseconds.
   return TypeForClass(argument.type(), parameter);
 }
 

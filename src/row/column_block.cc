@@ -48,7 +48,8 @@ arrow::Result<ColumnView> ColumnView::Make(const arrow::Array& column, const arr
     storage = &StorageOf(*view.values->type);
   }
   if (storage != &expected && !storage->Equals(expected, /*check_metadata=*/false)) {
-    return MakeError(ErrorKind::kInternal, "a column of type {} was given where {} was declared", column.type()->ToString(), expected.ToString());
+    return MakeError(ErrorKind::kInternal, "a column of type {} was given where {} was declared", column.type()->ToString(),
+                     expected.ToString());
   }
   if (storage->id() == Type::NA) {
     view.may_have_nulls = true;

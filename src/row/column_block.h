@@ -46,11 +46,12 @@ struct ColumnView {
   static arrow::Result<ColumnView> Make(const arrow::Array& column, const arrow::DataType& expected);
 };
 
-/// Up to kBlockRows rows of a column. A position counts from the start of `values` without its own offset, as in Array::Value(position).
+/// Up to kBlockRows rows of a column. A position counts from the start of `values` without its own offset, as in
+/// Array::Value(position).
 struct RowBlock {
   int32_t count = 0;
-  bool has_nulls = false;        ///< at least one row of this block is null
-  bool is_mapped = false;        ///< positions come from `position`; otherwise row i is at first_position + i
+  bool has_nulls = false;  ///< at least one row of this block is null
+  bool is_mapped = false;  ///< positions come from `position`; otherwise row i is at first_position + i
   int64_t first_position = 0;
   uint8_t valid[kBlockRows];     ///< 1 or 0; set only when has_nulls
   int64_t position[kBlockRows];  ///< set only when is_mapped; 0 for null rows
@@ -61,7 +62,8 @@ struct RowBlock {
   int64_t PositionOf(int32_t i) const { return is_mapped ? position[i] : first_position + i; }
 };
 
-/// Stands behind the parameters of a lambda whose body belongs into the loop that calls it. Left alone, -O2 makes a call a row of it.
+/// Stands behind the parameters of a lambda whose body belongs into the loop that calls it. Left alone, -O2 makes a call a row
+/// of it.
 #define ICEBOUND_ROW_INLINE __attribute__((always_inline))
 
 /// Calls visit(i, position) for valid rows and visit_null(i) for the others, in order.
@@ -92,8 +94,9 @@ inline void VisitRows(const RowBlock& block, Visit&& visit, VisitNull&& visit_nu
   }
 }
 
-/// Makes the values of a fixed-width block lie one after the other, `value_bytes` each (bools: a byte each). Returns where they are: in the column's
-/// own buffer when possible, else in `scratch`, which holds kBlockRows values. Values of null rows are unspecified. Not for kBytes.
+/// Makes the values of a fixed-width block lie one after the other, `value_bytes` each (bools: a byte each). Returns where they
+/// are: in the column's own buffer when possible, else in `scratch`, which holds kBlockRows values. Values of null rows are
+/// unspecified. Not for kBytes.
 const uint8_t* GatherFixed(const TypeShape& shape, const ColumnView& view, const RowBlock& block, uint8_t* scratch);
 
 /// Makes null rows of a gathered block 00.
@@ -103,8 +106,8 @@ void ZeroNulls(const RowBlock& block, int32_t width, uint8_t* values);
 void ScatterFixed(int32_t width, const uint8_t* values, int32_t count, uint8_t* const* rows, int32_t offset);
 void CollectFixed(int32_t width, const uint8_t* const* rows, int32_t offset, int32_t count, uint8_t* values);
 
-/// Narrows decimals of `value_bytes` to integers of `packed_bytes`. False when a valid value does not fit. Null rows become unspecified.
-/// `values` and `packed` may be the same.
+/// Narrows decimals of `value_bytes` to integers of `packed_bytes`. False when a valid value does not fit. Null rows become
+/// unspecified. `values` and `packed` may be the same.
 bool NarrowDecimals(const TypeShape& shape, const uint8_t* values, const RowBlock& block, uint8_t* packed);
 
 /// The opposite: sign-extends `count` packed integers to Arrow's width.
@@ -143,7 +146,8 @@ struct ViewStrings {
   const std::shared_ptr<arrow::Buffer>* buffers;
 
   explicit ViewStrings(const arrow::ArrayData& array)
-      : views(array.buffers[1] ? array.buffers[1]->data() + array.offset * kViewBytes : nullptr), buffers(array.buffers.data() + 2) {}
+      : views(array.buffers[1] ? array.buffers[1]->data() + array.offset * kViewBytes : nullptr),
+        buffers(array.buffers.data() + 2) {}
 
   std::string_view operator()(int64_t position) const {
     const uint8_t* view = views + position * kViewBytes;

@@ -26,7 +26,8 @@ class ColumnOutput {
   /// Records validity (bytes of 1 or 0) of rows that have a null among them; rows never told of are valid.
   arrow::Status SetValidity(int64_t first_row, const uint8_t* valid, int32_t count);
 
-  /// Fixed widths: where to put `count` packed values, then commit. The target is the column's own buffer when packed and Arrow's values are alike.
+  /// Fixed widths: where to put `count` packed values, then commit. The target is the column's own buffer when packed and
+  /// Arrow's values are alike.
   uint8_t* FixedTarget(int64_t first_row, uint8_t* scratch) {
     return is_direct_ ? values_->mutable_data() + first_row * shape_->value_bytes : scratch;
   }
@@ -35,8 +36,8 @@ class ColumnOutput {
   /// Strings: what a string of `length` bytes takes outside its slot: short ones live inside their view.
   uint64_t StringBytes(uint32_t length) const { return length <= longest_inline_ ? 0 : length; }
 
-  /// Makes room for `more_bytes` of StringBytes, which bring the rows with room to `rows_so_far`. Allocates for the rows to come as well, by the average so
-  /// far and within bounds. kInternal when 32-bit offsets would overflow.
+  /// Makes room for `more_bytes` of StringBytes, which bring the rows with room to `rows_so_far`. Allocates for the rows to
+  /// come as well, by the average so far and within bounds. kInternal when 32-bit offsets would overflow.
   arrow::Status ReserveStringBytes(uint64_t more_bytes, int64_t rows_so_far);
 
   /// Appends strings in row order without checks. Copied out for a block so that its fields live in registers, then given back.

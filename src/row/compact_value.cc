@@ -172,7 +172,8 @@ arrow::Result<std::unique_ptr<CompactBuilder>> CompactBuilder::Make(const TypeSh
   }
   constexpr int64_t kZero = 0;
   if (shape.layout == Layout::kString || shape.layout == Layout::kList) ARROW_RETURN_NOT_OK(builder->AppendSlot(&kZero, 4));
-  if (shape.layout == Layout::kLargeString || shape.layout == Layout::kLargeList) ARROW_RETURN_NOT_OK(builder->AppendSlot(&kZero, 8));
+  if (shape.layout == Layout::kLargeString || shape.layout == Layout::kLargeList)
+    ARROW_RETURN_NOT_OK(builder->AppendSlot(&kZero, 8));
   return builder;
 }
 
@@ -183,7 +184,8 @@ Status CompactBuilder::AppendValidity(bool is_valid) {
 }
 
 Status CompactBuilder::OffsetOverflow() const {
-  return MakeError(ErrorKind::kInternal, "a batch would pass the 2 GiB that values of type {} address", shape_.output_type->ToString());
+  return MakeError(ErrorKind::kInternal, "a batch would pass the 2 GiB that values of type {} address",
+                   shape_.output_type->ToString());
 }
 
 Status CompactBuilder::AppendOffsets(int64_t begin, int64_t count) {
@@ -273,7 +275,7 @@ arrow::Result<const uint8_t*> CompactBuilder::AppendText(const uint8_t* from) {
   if (shape_.layout == Layout::kStringView) {
     uint8_t view[kViewBytes] = {};
     StoreAs<uint32_t>(view, length);
-    CopyBytes(view + 4, text, std::min<uint32_t>(length, length > kInlineViewBytes ? 4 : kInlineViewBytes));
+    std::memcpy(view + 4, text, length > kInlineViewBytes ? 4 : length);
     if (length > kInlineViewBytes) {
       StoreAs<uint32_t>(view + 12, static_cast<uint32_t>(text_.length()));
       ARROW_RETURN_NOT_OK(text_.Append(text, length));
@@ -356,7 +358,8 @@ arrow::Result<std::shared_ptr<ArrayData>> CompactBuilder::Finish() {
     ARROW_ASSIGN_OR_RAISE(auto text, text_.Finish());
     buffers.push_back(std::move(text));
   }
-  auto data = ArrayData::Make(shape_.output_type, length_, std::move(buffers), shape_.layout == Layout::kNull ? length_ : null_count_);
+  auto data =
+      ArrayData::Make(shape_.output_type, length_, std::move(buffers), shape_.layout == Layout::kNull ? length_ : null_count_);
   for (auto& child : children_) {
     ARROW_ASSIGN_OR_RAISE(auto child_data, child->Finish());
     data->child_data.push_back(std::move(child_data));

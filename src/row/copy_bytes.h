@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies of short byte strings, inlined: a call of memcpy costs more than the copy, and a loop mispredicts its end. Up to 64 bytes the head and the
-// tail are copied as wide words that overlap in the middle, so that a length is one of six cases. All stay within both ranges.
+// Copies of short byte strings, inlined: a call of memcpy costs more than the copy, and a loop mispredicts its end. Up to 64
+// bytes the head and the tail are copied as wide words that overlap in the middle, so that a length is one of six cases. All
+// stay within both ranges.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,8 @@ inline Word ZeroByteOf(Word word) {
 
 enum class CopyMode { kPlain, kInverted };
 
-/// Copies `length` bytes of two ranges that do not overlap, inverting every bit if asked. With kFindZero it says whether `source` has a zero byte, else false.
+/// Copies `length` bytes of two ranges that do not overlap, inverting every bit if asked. With kFindZero it says whether
+/// `source` has a zero byte, else false.
 template <CopyMode kMode, bool kFindZero>
 [[gnu::always_inline]] inline bool CopyShort(uint8_t* destination, const uint8_t* source, size_t length) {
   const auto move_vector = [&](size_t at) {

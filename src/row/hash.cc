@@ -206,13 +206,15 @@ class RowHasher::Column {
     if (shape_.layout == Layout::kNull) return;
     if (shape_.is_string()) {
       VisitStrings(shape_.layout, values, [&](const auto& strings) {
-        VisitRows(block, [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE { words[i] = WordOfBytes(strings(at)); }, skip_null);
+        VisitRows(
+            block, [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE { words[i] = WordOfBytes(strings(at)); }, skip_null);
       });
     } else if (shape_.is_fixed() && shape_.layout != Layout::kBytes) {
       uint8_t scratch[kBlockRows * kWidestValueBytes];
       WordsOfFixed(order_, shape_.packed_bytes, PackBlock(shape_, view, block, scratch, fits), block.count, words);
     } else {
-      VisitRows(block, [&](int32_t i, int64_t at) { words[i] = WordOfValue(shape_, values, at, fits); }, skip_null);
+      VisitRows(
+          block, [&](int32_t i, int64_t at) { words[i] = WordOfValue(shape_, values, at, fits); }, skip_null);
     }
   }
 
@@ -226,7 +228,8 @@ class RowHasher::Column {
 RowHasher::RowHasher() = default;
 RowHasher::~RowHasher() = default;
 
-arrow::Result<std::unique_ptr<RowHasher>> RowHasher::Make(const std::vector<std::shared_ptr<arrow::DataType>>& types, uint64_t seed) {
+arrow::Result<std::unique_ptr<RowHasher>> RowHasher::Make(const std::vector<std::shared_ptr<arrow::DataType>>& types,
+                                                          uint64_t seed) {
   std::unique_ptr<RowHasher> hasher(new RowHasher());
   for (size_t c = 0; c < types.size(); ++c) {
     ARROW_ASSIGN_OR_RAISE(Column column, Column::Make(types[c], c));
@@ -237,7 +240,8 @@ arrow::Result<std::unique_ptr<RowHasher>> RowHasher::Make(const std::vector<std:
 }
 
 arrow::Status RowHasher::Hash(const arrow::ArrayVector& columns, int64_t first_row, std::span<uint64_t> hashes) const {
-  if (columns.size() != columns_.size()) return MakeError(ErrorKind::kInternal, "{} columns for {} to hash", columns.size(), columns_.size());
+  if (columns.size() != columns_.size())
+    return MakeError(ErrorKind::kInternal, "{} columns for {} to hash", columns.size(), columns_.size());
   std::fill(hashes.begin(), hashes.end(), start_);
   for (size_t c = 0; c < columns.size(); ++c) ARROW_RETURN_NOT_OK(columns_[c].Combine(*columns[c], first_row, hashes));
   return arrow::Status::OK();

@@ -4,8 +4,8 @@
 //
 //   hash = seed; for each column: hash = Mix(hash + word of the value)
 //
-// Mix is a permutation of 64-bit words, hence rows of one integer column never collide. What is equal to GROUP BY and to joins hashes
-// alike, whatever carries it:
+// Mix is a permutation of 64-bit words, hence rows of one integer column never collide. What is equal to GROUP BY and to joins
+// hashes alike, whatever carries it:
 //
 //   bool, integers, dates, times       the value extended to 64 bits, so that int32 7 and int64 7 agree
 //   half, float, double                the bits of the value as double, -0 as +0 and all NaN alike
@@ -31,7 +31,8 @@
 
 namespace icebound::row {
 
-/// A permutation of 64-bit words in which every input bit flips each output bit about half of the time (the finalizer of splitmix64).
+/// A permutation of 64-bit words in which every input bit flips each output bit about half of the time (the finalizer of
+/// splitmix64).
 inline uint64_t Mix(uint64_t word) {
   word ^= word >> 30;
   word *= 0xBF58476D1CE4E5B9ULL;
@@ -43,11 +44,14 @@ inline uint64_t Mix(uint64_t word) {
 /// Hashes rows of given column types. Immutable once made, hence thread safe; allocates nothing a row.
 class RowHasher {
  public:
-  /// Hashers of different seeds are independent: partition again with another one. Fails with kUnsupported for unions and run-end encoded types.
-  static arrow::Result<std::unique_ptr<RowHasher>> Make(const std::vector<std::shared_ptr<arrow::DataType>>& types, uint64_t seed = 0);
+  /// Hashers of different seeds are independent: partition again with another one. Fails with kUnsupported for unions and
+  /// run-end encoded types.
+  static arrow::Result<std::unique_ptr<RowHasher>> Make(const std::vector<std::shared_ptr<arrow::DataType>>& types,
+                                                        uint64_t seed = 0);
   ~RowHasher();
 
-  /// Sets hashes[i] to the hash of row first_row + i. Columns as in SortKeyEncoder. A decimal with more digits than its type allows is kExecution.
+  /// Sets hashes[i] to the hash of row first_row + i. Columns as in SortKeyEncoder. A decimal with more digits than its type
+  /// allows is kExecution.
   arrow::Status Hash(const arrow::ArrayVector& columns, int64_t first_row, std::span<uint64_t> hashes) const;
 
  private:
@@ -59,8 +63,9 @@ class RowHasher {
   uint64_t start_ = 0;
 };
 
-/// A digest of a multiset of rows that does not depend on their order: equal multisets have equal digests; others differ, but for a
-/// chance of about 2^-64 (a row that took the place of another and has its hash). Digests of parts are merged by adding. A plain value.
+/// A digest of a multiset of rows that does not depend on their order: equal multisets have equal digests; others differ, but
+/// for a chance of about 2^-64 (a row that took the place of another and has its hash). Digests of parts are merged by adding.
+/// A plain value.
 struct RowSetDigest {
   uint64_t rows = 0;
   uint64_t sum = 0;        ///< of the hashes, modulo 2^64

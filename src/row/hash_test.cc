@@ -9,8 +9,9 @@
 #include <bit>
 
 #include "icebound/error.h"
-#include "row/random_array_for_tests.h"
+#include "row/arrays_for_test.h"
 #include "row/sort_key.h"
+#include "row/types_for_test.h"
 
 namespace icebound::row {
 namespace {
@@ -62,7 +63,8 @@ TEST_P(HashTypeTest, RangesSlicesAndDictionariesDoNotMatter) {
   EXPECT_EQ(all, Hash({Plain(array)}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, HashTypeTest, testing::ValuesIn(test::TestTypes()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Types, HashTypeTest, testing::ValuesIn(test::TestTypes()),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(HashTest, ValuesHashAlikeInEveryTypeThatCarriesThem) {
   const std::string integers = "[-7, 0, 127, null]";
@@ -70,7 +72,8 @@ TEST(HashTest, ValuesHashAlikeInEveryTypeThatCarriesThem) {
   for (const auto& type : {arrow::int8(), arrow::int16(), arrow::int32()}) EXPECT_EQ(Hash({FromJson(type, integers)}), expected);
 
   const std::string decimals = R"(["-7", "0", "127", null])";
-  for (const auto& type : {arrow::decimal128(9, 0), arrow::decimal128(18, 0), arrow::decimal128(38, 0), arrow::decimal256(76, 0), arrow::decimal64(5, 0)}) {
+  for (const auto& type : {arrow::decimal128(9, 0), arrow::decimal128(18, 0), arrow::decimal128(38, 0), arrow::decimal256(76, 0),
+                           arrow::decimal64(5, 0)}) {
     EXPECT_EQ(Hash({FromJson(type, decimals)}), expected) << type->ToString();
   }
   const std::string large = R"(["-99999999999999999999999", "18446744073709551616", "36893488147419103232"])";
@@ -167,7 +170,8 @@ void ExpectError(const arrow::Status& status, ErrorKind kind, const std::string&
 }
 
 TEST(HashTest, RefusesWhatItCannotHash) {
-  ExpectError(RowHasher::Make({arrow::run_end_encoded(arrow::int32(), arrow::int8())}).status(), ErrorKind::kUnsupported, "hash column 1");
+  ExpectError(RowHasher::Make({arrow::run_end_encoded(arrow::int32(), arrow::int8())}).status(), ErrorKind::kUnsupported,
+              "hash column 1");
   const auto hasher = RowHasher::Make({arrow::int32()}).ValueOrDie();
   const auto ints = FromJson(arrow::int32(), "[1, 2]");
   std::vector<uint64_t> hashes(2);
@@ -178,7 +182,8 @@ TEST(HashTest, RefusesWhatItCannotHash) {
   arrow::Decimal128Builder builder(type);
   ASSERT_TRUE(builder.Append(arrow::Decimal128(int64_t{1} << 40)).ok());
   hashes.resize(1);
-  ExpectError(RowHasher::Make({type}).ValueOrDie()->Hash({builder.Finish().ValueOrDie()}, 0, hashes), ErrorKind::kExecution, "decimal128(9, 0)");
+  ExpectError(RowHasher::Make({type}).ValueOrDie()->Hash({builder.Finish().ValueOrDie()}, 0, hashes), ErrorKind::kExecution,
+              "decimal128(9, 0)");
 }
 
 }  // namespace

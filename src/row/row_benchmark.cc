@@ -2,9 +2,9 @@
 //
 // Nanoseconds a row of sort keys, packed rows and hashes, on batches of 8192 rows shaped like TPC-H lineitem.
 //
-// The rows are random but fixed: 8-digit keys, money below 100'000, dates of seven years, comments of 10 to 43 bytes, two flags of one
-// byte, an instruction and a mode of 3 to 17 bytes.
-// Beyond the caches: `arena_mib` spreads the destination rows over an arena of that size, visited in random order, as the output of a sort is.
+// The rows are random but fixed: 8-digit keys, money below 100'000, dates of seven years, comments of 10 to 43 bytes, two flags
+// of one byte, an instruction and a mode of 3 to 17 bytes. Beyond the caches: `arena_mib` spreads the destination rows over an
+// arena of that size, visited in random order, as the output of a sort is.
 #include <arrow/api.h>
 #include <arrow/util/decimal.h>
 #include <benchmark/benchmark.h>
@@ -55,7 +55,8 @@ std::shared_ptr<arrow::RecordBatch> Lineitem(TextKind kind, bool nullable) {
     return Column<arrow::Decimal128Builder>(money_type, [&random, high] { return arrow::Decimal128(Uniform(random, 0, high)); });
   };
   const auto dates = [&] {
-    return Column<arrow::Date32Builder>(arrow::date32(), [&random] { return static_cast<int32_t>(Uniform(random, 8036, 10591)); });
+    return Column<arrow::Date32Builder>(arrow::date32(),
+                                        [&random] { return static_cast<int32_t>(Uniform(random, 8036, 10591)); });
   };
   const auto words = [&](TextKind text_kind, std::vector<std::string> list) {
     return Text(text_kind, [&random, list = std::move(list)] { return list[random() % list.size()]; });
@@ -101,7 +102,8 @@ class Places {
     Random random(2);
     int64_t offset = 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      rows_.push_back(arena_.data() + (arena_mib > 0 ? static_cast<int64_t>(i) * stride + Uniform(random, 0, stride - 1024) : offset));
+      rows_.push_back(arena_.data() +
+                      (arena_mib > 0 ? static_cast<int64_t>(i) * stride + Uniform(random, 0, stride - 1024) : offset));
       offset += sizes[i];
     }
     if (arena_mib > 0) std::shuffle(rows_.begin(), rows_.end(), Random(3));
@@ -116,7 +118,8 @@ class Places {
 
 void SetRows(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kRows);
-  state.counters["ns_row"] = benchmark::Counter(static_cast<double>(state.iterations() * kRows) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_row"] = benchmark::Counter(static_cast<double>(state.iterations() * kRows) * 1e-9,
+                                                benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 struct Rows {
@@ -124,7 +127,8 @@ struct Rows {
   std::unique_ptr<RowCodec> codec;
   std::vector<uint32_t> sizes;
 
-  explicit Rows(const benchmark::State& state) : batch(Lineitem(static_cast<TextKind>(state.range(0)), state.range(1) != 0)), sizes(kRows, 0) {
+  explicit Rows(const benchmark::State& state)
+      : batch(Lineitem(static_cast<TextKind>(state.range(0)), state.range(1) != 0)), sizes(kRows, 0) {
     codec = RowCodec::Make(batch->schema()).ValueOrDie();
     (void)codec->AddSizes(*batch, 0, sizes);
   }
@@ -167,7 +171,8 @@ void RowHash(benchmark::State& state) {
   SetRows(state);
 }
 
-const std::vector<std::string> kKeySets[] = {{"l_shipdate", "l_orderkey", "l_linenumber"}, {"l_comment"}, {"l_extendedprice"}, {"l_shipmode"}};
+const std::vector<std::string> kKeySets[] = {
+    {"l_shipdate", "l_orderkey", "l_linenumber"}, {"l_comment"}, {"l_extendedprice"}, {"l_shipmode"}};
 
 struct Keys {
   arrow::ArrayVector columns;

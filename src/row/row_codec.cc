@@ -46,7 +46,8 @@ class RowCodec::Column {
     output->CommitFixed(first_row, count, target);
   }
   uint64_t SumStringBytes(const uint8_t* const* rows, int32_t count, const ColumnOutput& output) const;
-  void DecodeStrings(const uint8_t* const* rows, const uint8_t** ends, int64_t first_row, int32_t count, ColumnOutput* output) const;
+  void DecodeStrings(const uint8_t* const* rows, const uint8_t** ends, int64_t first_row, int32_t count,
+                     ColumnOutput* output) const;
   arrow::Status DecodeNested(const uint8_t* const* rows, const uint8_t** ends, int32_t count, CompactBuilder* builder) const;
 
  private:
@@ -89,10 +90,12 @@ arrow::Status RowCodec::Column::AddSizes(const ColumnView& view, const RowBlock&
   const arrow::ArrayData& values = *view.values;
   if (shape_.is_string()) {
     VisitStrings(shape_.layout, values, [&](const auto& strings) {
-      VisitRows(block, [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE { add(i, strings.Length(at)); }, skip_null);
+      VisitRows(
+          block, [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE { add(i, strings.Length(at)); }, skip_null);
     });
   } else {
-    VisitRows(block, [&](int32_t i, int64_t at) { add(i, CompactValueSize(shape_, values, at)); }, skip_null);
+    VisitRows(
+        block, [&](int32_t i, int64_t at) { add(i, CompactValueSize(shape_, values, at)); }, skip_null);
   }
   if (overflow >> 32 == 0) return arrow::Status::OK();
   return MakeError(ErrorKind::kMemoryLimit, "{}: one row passes 4 GiB", context_);
@@ -147,7 +150,8 @@ void RowCodec::Column::EncodeStrings(const ColumnView& view, const RowBlock& blo
   });
 }
 
-arrow::Status RowCodec::Column::EncodeNested(const ColumnView& view, const RowBlock& block, uint8_t* const* rows, uint8_t** ends) const {
+arrow::Status RowCodec::Column::EncodeNested(const ColumnView& view, const RowBlock& block, uint8_t* const* rows,
+                                             uint8_t** ends) const {
   bool fits = true;
   const auto write = [&](int32_t i, int64_t at) {
     uint8_t* end = WriteCompactValue(shape_, *view.values, at, ends[i], &fits);
@@ -158,7 +162,8 @@ arrow::Status RowCodec::Column::EncodeNested(const ColumnView& view, const RowBl
   return fits ? arrow::Status::OK() : DecimalTooWide(*shape_.output_type, context_);
 }
 
-arrow::Status RowCodec::Column::Encode(const ColumnView& view, const RowBlock& block, uint8_t* const* rows, uint8_t** ends) const {
+arrow::Status RowCodec::Column::Encode(const ColumnView& view, const RowBlock& block, uint8_t* const* rows,
+                                       uint8_t** ends) const {
   ARROW_RETURN_NOT_OK(WriteNulls(block, rows));
   if (shape_.layout == Layout::kNull) return arrow::Status::OK();
   if (shape_.is_nested()) return EncodeNested(view, block, rows, ends);
@@ -200,7 +205,8 @@ void RowCodec::Column::DecodeStrings(const uint8_t* const* rows, const uint8_t**
   });
 }
 
-arrow::Status RowCodec::Column::DecodeNested(const uint8_t* const* rows, const uint8_t** ends, int32_t count, CompactBuilder* builder) const {
+arrow::Status RowCodec::Column::DecodeNested(const uint8_t* const* rows, const uint8_t** ends, int32_t count,
+                                             CompactBuilder* builder) const {
   for (int32_t i = 0; i < count; ++i) {
     if (IsNull(rows[i])) {
       ARROW_RETURN_NOT_OK(builder->AppendNull());
@@ -229,7 +235,8 @@ arrow::Result<std::unique_ptr<RowCodec>> RowCodec::Make(const std::shared_ptr<ar
   for (Column& column : codec->columns_) {
     column.set_slot_offset(static_cast<int32_t>(offset));
     offset += column.slot_bytes();
-    if (offset > std::numeric_limits<int32_t>::max()) return MakeError(ErrorKind::kUnsupported, "rows of more than 2 GiB of fixed-width values");
+    if (offset > std::numeric_limits<int32_t>::max())
+      return MakeError(ErrorKind::kUnsupported, "rows of more than 2 GiB of fixed-width values");
   }
   codec->fixed_bytes_ = static_cast<int32_t>(offset);
   codec->output_schema_ = arrow::schema(std::move(fields), schema->metadata());
@@ -256,7 +263,8 @@ arrow::Status RowCodec::CheckBatch(const arrow::RecordBatch& batch, int64_t firs
     return MakeError(ErrorKind::kInternal, "a batch of {} columns for rows of {}", batch.num_columns(), columns_.size());
   }
   if (first_row < 0 || static_cast<int64_t>(rows) > batch.num_rows() - first_row) {
-    return MakeError(ErrorKind::kInternal, "rows {} to {} of a batch of {} rows", first_row, first_row + static_cast<int64_t>(rows), batch.num_rows());
+    return MakeError(ErrorKind::kInternal, "rows {} to {} of a batch of {} rows", first_row,
+                     first_row + static_cast<int64_t>(rows), batch.num_rows());
   }
   return arrow::Status::OK();
 }
@@ -271,7 +279,8 @@ arrow::Status RowCodec::AddSizes(const arrow::RecordBatch& batch, int64_t first_
     const auto array = batch.column(static_cast<int>(c));
     ARROW_ASSIGN_OR_RAISE(const ColumnView view, column.Open(*array));
     for (size_t first = 0; first < sizes.size(); first += kBlockRows) {
-      block.Fill(view, first_row + static_cast<int64_t>(first), static_cast<int32_t>(std::min<size_t>(kBlockRows, sizes.size() - first)));
+      block.Fill(view, first_row + static_cast<int64_t>(first),
+                 static_cast<int32_t>(std::min<size_t>(kBlockRows, sizes.size() - first)));
       ARROW_RETURN_NOT_OK(column.AddSizes(view, block, sizes.data() + first));
     }
   }
@@ -317,7 +326,8 @@ class RowCodec::Output {
   };
 
   explicit Output(const RowCodec& codec) : codec_(codec), targets_(codec.columns_.size()) {}
-  arrow::Status DecodeSlots(const Column& column, const uint8_t* const* rows, int64_t first_row, int32_t count, ColumnOutput* output) const;
+  arrow::Status DecodeSlots(const Column& column, const uint8_t* const* rows, int64_t first_row, int32_t count,
+                            ColumnOutput* output) const;
 
   const RowCodec& codec_;
   std::vector<Target> targets_;
@@ -375,7 +385,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> RowCodec::Output::Finish(int6
   return arrow::RecordBatch::Make(codec_.output_schema_, rows, std::move(columns));
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> RowCodec::Decode(std::span<const uint8_t* const> rows, arrow::MemoryPool* pool) const {
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> RowCodec::Decode(std::span<const uint8_t* const> rows,
+                                                                    arrow::MemoryPool* pool) const {
   const auto row_count = static_cast<int64_t>(rows.size());
   ARROW_ASSIGN_OR_RAISE(Output output, Output::Make(*this, row_count, pool));
   for (int64_t first = 0; first < row_count; first += kBlockRows) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packed rows: all columns of a row in one piece of bytes, so that a sort or a hash partition can move, spill and return rows without
-// touching columns. A row carries no pointer and no alignment: it may be copied anywhere with memcpy, and written to disk as it is.
+// Packed rows: all columns of a row in one piece of bytes, so that a sort or a hash partition can move, spill and return rows
+// without touching columns. A row carries no pointer and no alignment: it may be copied anywhere with memcpy, and written to
+// disk as it is.
 //
 //   row       = null bits | slots | variable bytes
 //   null bits   one bit for each nullable column, in schema order, least significant bit first; 1 means null; padded to a byte
@@ -54,12 +55,13 @@ namespace icebound::row {
 
 /// Turns batches into packed rows and back, a column at a time in blocks of rows. Immutable once made, hence thread safe.
 ///
-/// A batch given to AddSizes or Encode has the schema's columns, each of the schema's type or a dictionary of it, sliced or not. Field
-/// names and metadata are not compared. A null in a column that is not nullable is ErrorKind::kInternal; a decimal with more
-/// digits than its slot holds is kExecution.
+/// A batch given to AddSizes or Encode has the schema's columns, each of the schema's type or a dictionary of it, sliced or
+/// not. Field names and metadata are not compared. A null in a column that is not nullable is ErrorKind::kInternal; a decimal
+/// with more digits than its slot holds is kExecution.
 class RowCodec {
  public:
-  /// Fails with kUnsupported for unions and run-end encoded types, naming the field. A schema without columns is fine: its rows have no bytes.
+  /// Fails with kUnsupported for unions and run-end encoded types, naming the field. A schema without columns is fine: its rows
+  /// have no bytes.
   static arrow::Result<std::unique_ptr<RowCodec>> Make(const std::shared_ptr<arrow::Schema>& schema);
   ~RowCodec();
 
@@ -78,8 +80,8 @@ class RowCodec {
   /// Writes row first_row + i at rows[i], which has the bytes AddSizes counted.
   arrow::Status Encode(const arrow::RecordBatch& batch, int64_t first_row, std::span<uint8_t* const> rows) const;
 
-  /// Rebuilds a batch from rows. All its memory comes from `pool`. Fails with kInternal when a column with 32-bit offsets would pass
-  /// 2 GiB: callers bound batches by the bytes of their rows.
+  /// Rebuilds a batch from rows. All its memory comes from `pool`. Fails with kInternal when a column with 32-bit offsets would
+  /// pass 2 GiB: callers bound batches by the bytes of their rows.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Decode(std::span<const uint8_t* const> rows, arrow::MemoryPool* pool) const;
 
   /// Bytes of the row at `row`, found from its own bytes.

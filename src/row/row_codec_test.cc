@@ -7,7 +7,8 @@
 #include <gmock/gmock.h>
 
 #include "icebound/error.h"
-#include "row/random_array_for_tests.h"
+#include "row/arrays_for_test.h"
+#include "row/types_for_test.h"
 
 namespace icebound::row {
 namespace {
@@ -25,7 +26,9 @@ std::shared_ptr<Array> FromJson(const std::shared_ptr<arrow::DataType>& type, st
   return arrow::json::ArrayFromJSONString(type, json).ValueOrDie();
 }
 
-std::unique_ptr<RowCodec> MakeCodec(arrow::FieldVector fields) { return RowCodec::Make(arrow::schema(std::move(fields))).ValueOrDie(); }
+std::unique_ptr<RowCodec> MakeCodec(arrow::FieldVector fields) {
+  return RowCodec::Make(arrow::schema(std::move(fields))).ValueOrDie();
+}
 
 /// Each row in memory of exactly its size, so that a sanitizer sees any overrun.
 std::vector<Bytes> EncodeRows(const RowCodec& codec, const arrow::RecordBatch& batch, int64_t first_row, int64_t count) {
@@ -45,7 +48,9 @@ std::vector<Bytes> EncodeRows(const RowCodec& codec, const arrow::RecordBatch& b
   return rows;
 }
 
-std::vector<Bytes> EncodeRows(const RowCodec& codec, const arrow::RecordBatch& batch) { return EncodeRows(codec, batch, 0, batch.num_rows()); }
+std::vector<Bytes> EncodeRows(const RowCodec& codec, const arrow::RecordBatch& batch) {
+  return EncodeRows(codec, batch, 0, batch.num_rows());
+}
 
 std::vector<const uint8_t*> Pointers(const std::vector<Bytes>& rows) {
   std::vector<const uint8_t*> pointers;
@@ -60,7 +65,9 @@ std::shared_ptr<arrow::RecordBatch> Decode(const RowCodec& codec, const std::vec
   return batch;
 }
 
-bool SameValues(const Array& a, const Array& b) { return a.Equals(b, arrow::EqualOptions::Defaults().nans_equal(true).signed_zeros_equal(false)); }
+bool SameValues(const Array& a, const Array& b) {
+  return a.Equals(b, arrow::EqualOptions::Defaults().nans_equal(true).signed_zeros_equal(false));
+}
 
 std::shared_ptr<arrow::RecordBatch> OneColumn(const std::shared_ptr<Array>& array, bool nullable = true) {
   return arrow::RecordBatch::Make(arrow::schema({arrow::field("c", array->type(), nullable)}), array->length(), {array});
@@ -110,7 +117,8 @@ TEST_P(RowCodecTypeTest, RowRangesAndSlicesDoNotMatter) {
   for (size_t i = 0; i < range.size(); ++i) ASSERT_EQ(range[i], all[i + 13]) << "row " << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, RowCodecTypeTest, testing::ValuesIn(test::TestTypes()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Types, RowCodecTypeTest, testing::ValuesIn(test::TestTypes()),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(RowCodecTest, ManyColumnsRoundTripInAnyRowOrder) {
   Random random(4);
@@ -154,9 +162,9 @@ TEST(RowCodecTest, ManyColumnsRoundTripInAnyRowOrder) {
 TEST(RowCodecTest, BytesAreTheOnesOfTheHeader) {
   const auto codec = MakeCodec({arrow::field("l_orderkey", arrow::int64(), false), arrow::field("l_comment", arrow::utf8()),
                                 arrow::field("l_tax", arrow::decimal128(15, 2))});
-  const auto batch = arrow::RecordBatch::Make(
-      codec->output_schema(), 2,
-      {FromJson(arrow::int64(), "[7, -1]"), FromJson(arrow::utf8(), R"(["ab", null])"), FromJson(arrow::decimal128(15, 2), R"(["0.05", null])")});
+  const auto batch = arrow::RecordBatch::Make(codec->output_schema(), 2,
+                                              {FromJson(arrow::int64(), "[7, -1]"), FromJson(arrow::utf8(), R"(["ab", null])"),
+                                               FromJson(arrow::decimal128(15, 2), R"(["0.05", null])")});
   const auto rows = EncodeRows(*codec, *batch);
   EXPECT_EQ(rows[0], (Bytes{0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 'a', 'b'}));
   EXPECT_EQ(rows[1], (Bytes{3, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
@@ -165,11 +173,14 @@ TEST(RowCodecTest, BytesAreTheOnesOfTheHeader) {
 
   const auto list = arrow::list(arrow::int16());
   const auto nested = OneColumn(FromJson(list, "[[258, null]]"), /*nullable=*/false);
-  EXPECT_EQ(EncodeRows(*RowCodec::Make(nested->schema()).ValueOrDie(), *nested)[0], (Bytes{9, 0, 0, 0, 2, 0, 0, 0, 2, 2, 1, 0, 0}));
+  EXPECT_EQ(EncodeRows(*RowCodec::Make(nested->schema()).ValueOrDie(), *nested)[0],
+            (Bytes{9, 0, 0, 0, 2, 0, 0, 0, 2, 2, 1, 0, 0}));
 }
 
 TEST(RowCodecTest, DecimalsTakeWhatTheirPrecisionNeeds) {
-  const auto width = [](const std::shared_ptr<arrow::DataType>& type) { return *MakeCodec({arrow::field("d", type, false)})->fixed_width(); };
+  const auto width = [](const std::shared_ptr<arrow::DataType>& type) {
+    return *MakeCodec({arrow::field("d", type, false)})->fixed_width();
+  };
   EXPECT_EQ(width(arrow::decimal128(9, 2)), 4);
   EXPECT_EQ(width(arrow::decimal128(10, 2)), 8);
   EXPECT_EQ(width(arrow::decimal128(18, 2)), 8);
@@ -213,7 +224,8 @@ void ExpectError(const arrow::Status& status, ErrorKind kind, const std::string&
 
 TEST(RowCodecTest, RefusesWhatItCannotKeep) {
   const auto union_type = arrow::dense_union({arrow::field("a", arrow::int8())});
-  ExpectError(RowCodec::Make(arrow::schema({arrow::field("u", arrow::list(union_type))})).status(), ErrorKind::kUnsupported, "column u");
+  ExpectError(RowCodec::Make(arrow::schema({arrow::field("u", arrow::list(union_type))})).status(), ErrorKind::kUnsupported,
+              "column u");
   ExpectError(RowCodec::Make(arrow::schema({arrow::field("r", arrow::run_end_encoded(arrow::int32(), arrow::utf8()))})).status(),
               ErrorKind::kUnsupported, "column r");
 
@@ -226,7 +238,8 @@ TEST(RowCodecTest, RefusesWhatItCannotKeep) {
   ExpectError(codec->Encode(*with_null, 1, rows), ErrorKind::kInternal, "rows 1 to 3");
   ExpectError(codec->AddSizes(*with_null, 0, sizes), ErrorKind::kInternal, "rows 0 to 3");
   ExpectError(codec->Encode(*OneColumn(FromJson(arrow::utf8(), R"(["a", "b"])")), 0, rows), ErrorKind::kInternal, "column x");
-  ExpectError(codec->Encode(*arrow::RecordBatch::Make(arrow::schema({}), 2, arrow::ArrayVector{}), 0, rows), ErrorKind::kInternal, "0 columns");
+  ExpectError(codec->Encode(*arrow::RecordBatch::Make(arrow::schema({}), 2, arrow::ArrayVector{}), 0, rows), ErrorKind::kInternal,
+              "0 columns");
 }
 
 TEST(RowCodecTest, RefusesDecimalsBeyondTheirPrecision) {
@@ -239,7 +252,8 @@ TEST(RowCodecTest, RefusesDecimalsBeyondTheirPrecision) {
   ExpectError(MakeCodec({arrow::field("d", type)})->Encode(*OneColumn(array), 0, rows), ErrorKind::kExecution, "column d");
 
   const auto nested = arrow::StructArray::Make({array}, {arrow::field("d", type)}).ValueOrDie();
-  ExpectError(MakeCodec({arrow::field("s", nested->type())})->Encode(*OneColumn(nested), 0, rows), ErrorKind::kExecution, "column s");
+  ExpectError(MakeCodec({arrow::field("s", nested->type())})->Encode(*OneColumn(nested), 0, rows), ErrorKind::kExecution,
+              "column s");
 }
 
 TEST(RowCodecTest, SizesBeyondFourGibibytesAreRefused) {
@@ -267,7 +281,8 @@ TEST(RowCodecTest, UnevenTextStaysWithinTwiceItsSize) {
       const auto builder = arrow::MakeBuilder(type).ValueOrDie();
       for (int i = 0; i < 3000; ++i) {
         const bool is_long = long_first ? i < 256 : i >= 2744;
-        const auto scalar = arrow::MakeScalar(type, arrow::Buffer::FromString(std::string(is_long ? 20'000 : i % 20, 'x'))).ValueOrDie();
+        const auto scalar =
+            arrow::MakeScalar(type, arrow::Buffer::FromString(std::string(is_long ? 20'000 : i % 20, 'x'))).ValueOrDie();
         ASSERT_TRUE(builder->AppendScalar(*scalar).ok());
       }
       const auto array = builder->Finish().ValueOrDie();
@@ -313,8 +328,8 @@ class FailingPool : public arrow::MemoryPool {
 TEST(RowCodecTest, EveryRefusedAllocationIsAnErrorAndLeaksNothing) {
   Random random(6);
   const auto type = arrow::struct_({arrow::field("a", arrow::int32()), arrow::field("b", arrow::utf8())});
-  arrow::FieldVector fields{arrow::field("i", arrow::int64()), arrow::field("s", arrow::utf8()), arrow::field("v", arrow::utf8_view()),
-                            arrow::field("n", type), arrow::field("b", arrow::boolean())};
+  arrow::FieldVector fields{arrow::field("i", arrow::int64()), arrow::field("s", arrow::utf8()),
+                            arrow::field("v", arrow::utf8_view()), arrow::field("n", type), arrow::field("b", arrow::boolean())};
   arrow::ArrayVector columns;
   for (const auto& field : fields) columns.push_back(RandomArray(field->type(), 400, 0.2, random));
   const auto batch = arrow::RecordBatch::Make(arrow::schema(fields), 400, columns);

@@ -76,8 +76,10 @@ class SortKeyEncoder::Column {
   /// Writes at cursors[i] + offset, and moves the cursors to the end of what was written.
   arrow::Status EncodeVariable(const KeyInput& input, const RowBlock& block, int32_t offset, uint8_t** cursors) const;
 
-  arrow::Status DecodeFixed(const uint8_t* const* cursors, int32_t offset, int64_t first_row, int32_t count, ColumnOutput* output) const;
-  arrow::Status DecodeStrings(const uint8_t** cursors, int32_t offset, int64_t first_row, int32_t count, ColumnOutput* output) const;
+  arrow::Status DecodeFixed(const uint8_t* const* cursors, int32_t offset, int64_t first_row, int32_t count,
+                            ColumnOutput* output) const;
+  arrow::Status DecodeStrings(const uint8_t** cursors, int32_t offset, int64_t first_row, int32_t count,
+                              ColumnOutput* output) const;
   void SkipVariable(const uint8_t** cursors, int32_t offset, int32_t count) const;
 
  private:
@@ -114,7 +116,8 @@ arrow::Result<SortKeyEncoder::Column> SortKeyEncoder::Column::Make(const SortFie
 
 arrow::Result<KeyInput> SortKeyEncoder::Column::Open(const arrow::Array& array, int64_t first_row, int64_t count) const {
   if (first_row < 0 || count > array.length() - first_row) {
-    return MakeError(ErrorKind::kInternal, "{}: rows {} to {} of a column of {} rows", context_, first_row, first_row + count, array.length());
+    return MakeError(ErrorKind::kInternal, "{}: rows {} to {} of a column of {} rows", context_, first_row, first_row + count,
+                     array.length());
   }
   KeyInput input;
   ARROW_ASSIGN_OR_RAISE(input.view, ColumnView::Make(array, *storage_type_));
@@ -124,7 +127,8 @@ arrow::Result<KeyInput> SortKeyEncoder::Column::Open(const arrow::Array& array, 
     count = values.length;
   }
   if (count == 0 || (shape_.layout != Layout::kString && shape_.layout != Layout::kLargeString)) return input;
-  if (input.view.indices != nullptr && values.buffers[2] != nullptr && values.buffers[2]->size() > kLargeDictionaryBytes) return input;
+  if (input.view.indices != nullptr && values.buffers[2] != nullptr && values.buffers[2]->size() > kLargeDictionaryBytes)
+    return input;
   input.no_zero_bytes = shape_.layout == Layout::kString ? OffsetStringsHaveNoZero<int32_t>(values, first_row, count)
                                                          : OffsetStringsHaveNoZero<int64_t>(values, first_row, count);
   return input;
@@ -144,7 +148,8 @@ arrow::Status SortKeyEncoder::Column::AddLengths(const KeyInput& input, const Ro
     const uint64_t extra = marker_bytes + kStringEndBytes;
     VisitStrings(shape_.layout, values, [&](const auto& strings) {
       if (input.no_zero_bytes) {
-        const auto add = [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE { AddLength(&lengths[i], strings.Length(at) + extra, &overflow); };
+        const auto add = [&](int32_t i, int64_t at)
+                             ICEBOUND_ROW_INLINE { AddLength(&lengths[i], strings.Length(at) + extra, &overflow); };
         VisitRows(block, add, add_null);
         return;
       }
@@ -174,7 +179,8 @@ void SortKeyEncoder::Column::WriteMarkers(const RowBlock& block, int32_t offset,
   }
 }
 
-void SortKeyEncoder::Column::EncodeBytes(const KeyInput& input, const RowBlock& block, int32_t offset, uint8_t* const* cursors) const {
+void SortKeyEncoder::Column::EncodeBytes(const KeyInput& input, const RowBlock& block, int32_t offset,
+                                         uint8_t* const* cursors) const {
   const auto width = static_cast<size_t>(shape_.value_bytes);
   if (width == 0) return;
   const arrow::ArrayData& array = *input.view.values;
@@ -213,12 +219,12 @@ arrow::Status SortKeyEncoder::Column::EncodeFixed(const KeyInput& input, const R
 }
 
 template <bool kInvert>
-void SortKeyEncoder::Column::EncodeStrings(const KeyInput& input, const RowBlock& block, int32_t offset, uint8_t** cursors) const {
+void SortKeyEncoder::Column::EncodeStrings(const KeyInput& input, const RowBlock& block, int32_t offset,
+                                           uint8_t** cursors) const {
   const bool no_zeros = input.no_zero_bytes;
   VisitStrings(shape_.layout, *input.view.values, [&](const auto& strings) {
-    const auto write = [&](int32_t i, int64_t at) ICEBOUND_ROW_INLINE {
-      cursors[i] = WriteString<kInvert>(strings(at), no_zeros, cursors[i] + offset);
-    };
+    const auto write = [&](int32_t i, int64_t at)
+                           ICEBOUND_ROW_INLINE { cursors[i] = WriteString<kInvert>(strings(at), no_zeros, cursors[i] + offset); };
     VisitRows(block, write, [&](int32_t i) ICEBOUND_ROW_INLINE { cursors[i] += offset; });
   });
 }
@@ -367,8 +373,10 @@ arrow::Status VisitBlocks(size_t rows, Visit&& visit) {
 
 }  // namespace
 
-arrow::Status SortKeyEncoder::AddLengths(const arrow::ArrayVector& columns, int64_t first_row, std::span<uint32_t> lengths) const {
-  if (columns.size() != columns_.size()) return MakeError(ErrorKind::kInternal, "{} columns for {} sort keys", columns.size(), columns_.size());
+arrow::Status SortKeyEncoder::AddLengths(const arrow::ArrayVector& columns, int64_t first_row,
+                                         std::span<uint32_t> lengths) const {
+  if (columns.size() != columns_.size())
+    return MakeError(ErrorKind::kInternal, "{} columns for {} sort keys", columns.size(), columns_.size());
   uint64_t fixed_bytes = 0;
   for (size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
@@ -390,7 +398,8 @@ arrow::Status SortKeyEncoder::AddLengths(const arrow::ArrayVector& columns, int6
 }
 
 arrow::Status SortKeyEncoder::Encode(const arrow::ArrayVector& columns, int64_t first_row, std::span<uint8_t*> cursors) const {
-  if (columns.size() != columns_.size()) return MakeError(ErrorKind::kInternal, "{} columns for {} sort keys", columns.size(), columns_.size());
+  if (columns.size() != columns_.size())
+    return MakeError(ErrorKind::kInternal, "{} columns for {} sort keys", columns.size(), columns_.size());
   std::vector<KeyInput> inputs(columns.size());
   for (size_t c = 0; c < columns.size(); ++c) {
     ARROW_ASSIGN_OR_RAISE(inputs[c], columns_[c].Open(*columns[c], first_row, static_cast<int64_t>(cursors.size())));

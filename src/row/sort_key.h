@@ -31,7 +31,8 @@
 //   null                                nothing, not even a marker
 //   extension                           as its storage
 //
-// Below the top level a null is greater than every value when ascending (PostgreSQL's rule for arrays and rows), and DESC inverts that too.
+// Below the top level a null is greater than every value when ascending (PostgreSQL's rule for arrays and rows), and DESC
+// inverts that too.
 //
 // Worked example: ORDER BY l_shipdate, l_comment DESC NULLS FIRST; l_shipdate is date32 NOT NULL, l_comment is a nullable string.
 //
@@ -44,8 +45,8 @@
 // No field's bytes are a prefix of other bytes of the same field, hence no key is a proper prefix of another: comparing
 // min(length a, length b) bytes decides, and equal keys have equal lengths. Whatever follows a key never takes part.
 //
-// The ideas (big endian with a flipped sign, escaped zero bytes) are folklore; FoundationDB's tuple layer and arrow-rs `arrow-row`
-// describe close relatives.
+// The ideas (big endian with a flipped sign, escaped zero bytes) are folklore; FoundationDB's tuple layer and arrow-rs
+// `arrow-row` describe close relatives.
 #pragma once
 
 #include <arrow/array.h>
@@ -69,11 +70,12 @@ struct SortField {
   bool nulls_first = false;
 };
 
-/// Encodes sort columns to keys and rebuilds columns from keys. Works a column at a time in blocks of rows, and allocates nothing a row.
-/// Immutable once made, hence thread safe.
+/// Encodes sort columns to keys and rebuilds columns from keys. Works a column at a time in blocks of rows, and allocates
+/// nothing a row. Immutable once made, hence thread safe.
 ///
-/// A column given to AddLengths or Encode has its field's type, or is a dictionary of it (and the other way round: a field declared as a
-/// dictionary takes plain columns too), sliced or not. A null in a field that is not nullable is ErrorKind::kInternal.
+/// A column given to AddLengths or Encode has its field's type, or is a dictionary of it (and the other way round: a field
+/// declared as a dictionary takes plain columns too), sliced or not. A null in a field that is not nullable is
+/// ErrorKind::kInternal.
 class SortKeyEncoder {
  public:
   /// Fails with kUnsupported for unions and run-end encoded types, naming the field's position and type.
@@ -86,25 +88,27 @@ class SortKeyEncoder {
   /// Bytes of every key when no field's length depends on the value; AddLengths adds just that then.
   std::optional<int32_t> fixed_width() const { return fixed_width_; }
 
-  /// Adds to lengths[i] the bytes of the key of row first_row + i. The caller zeroes `lengths`, or lets it start at the bytes it stores beside the key.
-  /// Fails when a key would pass 4 GiB.
+  /// Adds to lengths[i] the bytes of the key of row first_row + i. The caller zeroes `lengths`, or lets it start at the bytes
+  /// it stores beside the key. Fails when a key would pass 4 GiB.
   arrow::Status AddLengths(const arrow::ArrayVector& columns, int64_t first_row, std::span<uint32_t> lengths) const;
 
   /// Writes the key of row first_row + i at cursors[i] and moves cursors[i] past it, to where a packed row may follow. The
   /// destinations hold the bytes AddLengths counted, are not aligned and do not overlap.
   arrow::Status Encode(const arrow::ArrayVector& columns, int64_t first_row, std::span<uint8_t*> cursors) const;
 
-  /// Whether a column can be rebuilt exactly from keys. False for floating point (-0 and NaN payloads are gone), day-time and month-day-nano
-  /// intervals, and nested types: a sorter keeps those in its rows as well.
+  /// Whether a column can be rebuilt exactly from keys. False for floating point (-0 and NaN payloads are gone), day-time and
+  /// month-day-nano intervals, and nested types: a sorter keeps those in its rows as well.
   bool CanDecode(int field) const;
 
   /// Type of the rebuilt column: the field's, with dictionaries replaced by their value type.
   const std::shared_ptr<arrow::DataType>& decoded_type(int field) const;
 
-  /// Rebuilds columns from the keys at cursors[i] and moves cursors[i] past the key. The result has num_fields() entries; entry f is null
-  /// when !wanted[f] or !CanDecode(f). An empty `wanted` wants all. The keys must come from an encoder of the same fields: they are not
-  /// checked. Fails with kInternal when a string column with 32-bit offsets would pass 2 GiB: callers bound batches by bytes.
-  arrow::Result<arrow::ArrayVector> Decode(std::span<const uint8_t*> cursors, const std::vector<bool>& wanted, arrow::MemoryPool* pool) const;
+  /// Rebuilds columns from the keys at cursors[i] and moves cursors[i] past the key. The result has num_fields() entries; entry
+  /// f is null when !wanted[f] or !CanDecode(f). An empty `wanted` wants all. The keys must come from an encoder of the same
+  /// fields: they are not checked. Fails with kInternal when a string column with 32-bit offsets would pass 2 GiB: callers
+  /// bound batches by bytes.
+  arrow::Result<arrow::ArrayVector> Decode(std::span<const uint8_t*> cursors, const std::vector<bool>& wanted,
+                                           arrow::MemoryPool* pool) const;
 
   /// Moves cursors[i] past the key it points at.
   void Skip(std::span<const uint8_t*> cursors) const;

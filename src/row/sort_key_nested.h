@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sort-key bodies of lists, maps and structs (the table in sort_key.h), a value at a time and always ascending: the encoder inverts
-// the whole body afterwards when the field is descending.
+// Sort-key bodies of lists, maps and structs (the table in sort_key.h), a value at a time and always ascending: the encoder
+// inverts the whole body afterwards when the field is descending.
 #pragma once
 
 #include <arrow/array/data.h>

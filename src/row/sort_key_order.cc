@@ -43,7 +43,8 @@ void FlipWide(uint64_t flip_sign, uint64_t flip_all, const uint8_t* source, int3
   }
 }
 
-void FlipIntegers(bool is_signed, int32_t width, bool invert, const uint8_t* source, int32_t count, uint8_t* destination, bool restore) {
+void FlipIntegers(bool is_signed, int32_t width, bool invert, const uint8_t* source, int32_t count, uint8_t* destination,
+                  bool restore) {
   const uint64_t sign = is_signed ? uint64_t{1} << 63 : 0;
   const uint64_t all = invert ? ~uint64_t{0} : 0;
   const uint64_t flip = (sign ^ all) >> 32;

@@ -11,9 +11,9 @@ namespace icebound::row {
 
 /// How a packed value becomes bytes that compare like it.
 enum class Order : uint8_t {
-  kUnsigned,      ///< big endian
-  kSigned,        ///< big endian, sign bit flipped; every width up to 32 bytes
-  kHalfFloat,     ///< the three floating point types: zeros tied, NaN tied and last
+  kUnsigned,   ///< big endian
+  kSigned,     ///< big endian, sign bit flipped; every width up to 32 bytes
+  kHalfFloat,  ///< the three floating point types: zeros tied, NaN tied and last
   kFloat,
   kDouble,
   kDayTime,       ///< {int32 days, int32 milliseconds} as milliseconds
@@ -26,7 +26,8 @@ Order OrderOf(const TypeShape& shape);
 /// Whether RestoreValues can undo OrderValues.
 bool IsReversible(Order order);
 
-/// Reads `count` packed values of `width` bytes and writes as many bytes to `ordered`, inverted if asked. The ranges do not overlap.
+/// Reads `count` packed values of `width` bytes and writes as many bytes to `ordered`, inverted if asked. The ranges do not
+/// overlap.
 void OrderValues(Order order, int32_t width, bool invert, const uint8_t* packed, int32_t count, uint8_t* ordered);
 
 /// The opposite, for reversible orders.

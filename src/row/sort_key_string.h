@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strings as self-delimiting bytes in memcmp order: 00 becomes 00 FF, and 00 00 ends. Descending inverts every bit, so there the special
-// byte is FF, escaped as FF 00 and ended by FF FF.
+// Strings as self-delimiting bytes in memcmp order: 00 becomes 00 FF, and 00 00 ends. Descending inverts every bit, so there
+// the special byte is FF, escaped as FF 00 and ended by FF FF.
 //
 // Text hardly ever holds a zero byte, so everything here is fast for strings without one, and right for the others.
 #pragma once
@@ -21,7 +21,9 @@ constexpr uint32_t kStringEndBytes = 2;
 /// Longest string the decoder looks for: a key is shorter than 4 GiB.
 constexpr size_t kLongestKeyBytes = size_t{1} << 32;
 
-inline uint64_t CountZeroBytes(std::string_view text) { return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\0')); }
+inline uint64_t CountZeroBytes(std::string_view text) {
+  return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\0'));
+}
 
 /// Writes `text`, which has zero bytes, and its end.
 template <bool kInvert>
@@ -71,7 +73,9 @@ struct WrittenString {
 };
 
 inline WrittenString MeasureString(const uint8_t* key, uint8_t mask) {
-  const auto next = [mask](const uint8_t* from) { return static_cast<const uint8_t*>(std::memchr(from, mask, kLongestKeyBytes)); };
+  const auto next = [mask](const uint8_t* from) {
+    return static_cast<const uint8_t*>(std::memchr(from, mask, kLongestKeyBytes));
+  };
   const uint8_t* special = next(key);
   uint64_t escapes = 0;
   while (special[1] != mask) {

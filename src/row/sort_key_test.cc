@@ -9,7 +9,8 @@
 #include <gmock/gmock.h>
 
 #include "icebound/error.h"
-#include "row/random_array_for_tests.h"
+#include "row/arrays_for_test.h"
+#include "row/types_for_test.h"
 
 namespace icebound::row {
 namespace {
@@ -67,7 +68,9 @@ __int128 Nanoseconds(const arrow::MonthDayNanoIntervalType::MonthDayNanos& value
   return (static_cast<__int128>(value.months) * 30 + value.days) * 86'400'000'000'000 + value.nanoseconds;
 }
 
-int64_t Milliseconds(const arrow::DayTimeIntervalType::DayMilliseconds& value) { return int64_t{value.days} * 86'400'000 + value.milliseconds; }
+int64_t Milliseconds(const arrow::DayTimeIntervalType::DayMilliseconds& value) {
+  return int64_t{value.days} * 86'400'000 + value.milliseconds;
+}
 
 /// Order of two valid values of plain arrays, ascending.
 int CompareValues(const Array& a, int64_t i, const Array& b, int64_t j) {
@@ -106,7 +109,8 @@ int CompareValues(const Array& a, int64_t i, const Array& b, int64_t j) {
     case Type::FLOAT:
       return CompareFloats(static_cast<const arrow::FloatArray&>(a).Value(i), static_cast<const arrow::FloatArray&>(b).Value(j));
     case Type::DOUBLE:
-      return CompareFloats(static_cast<const arrow::DoubleArray&>(a).Value(i), static_cast<const arrow::DoubleArray&>(b).Value(j));
+      return CompareFloats(static_cast<const arrow::DoubleArray&>(a).Value(i),
+                           static_cast<const arrow::DoubleArray&>(b).Value(j));
     case Type::INTERVAL_DAY_TIME:
       return Sign(Milliseconds(static_cast<const arrow::DayTimeIntervalArray&>(a).Value(i)),
                   Milliseconds(static_cast<const arrow::DayTimeIntervalArray&>(b).Value(j)));
@@ -133,7 +137,8 @@ int CompareValues(const Array& a, int64_t i, const Array& b, int64_t j) {
     case Type::FIXED_SIZE_BINARY:
       return CompareStrings<arrow::FixedSizeBinaryArray>(a, i, b, j);
     case Type::EXTENSION:
-      return CompareValues(*static_cast<const arrow::ExtensionArray&>(a).storage(), i, *static_cast<const arrow::ExtensionArray&>(b).storage(), j);
+      return CompareValues(*static_cast<const arrow::ExtensionArray&>(a).storage(), i,
+                           *static_cast<const arrow::ExtensionArray&>(b).storage(), j);
     case Type::LIST:
     case Type::MAP:
       return CompareListsAs<arrow::ListArray>(a, i, b, j);
@@ -174,7 +179,8 @@ int CompareField(const SortField& field, const Array& column, int64_t i, int64_t
 }
 
 /// Encodes rows first_row .. first_row + rows, each key in memory of exactly its length, so that a sanitizer sees any overrun.
-std::vector<std::vector<uint8_t>> EncodeKeys(const SortKeyEncoder& encoder, const arrow::ArrayVector& columns, int64_t first_row, int64_t rows) {
+std::vector<std::vector<uint8_t>> EncodeKeys(const SortKeyEncoder& encoder, const arrow::ArrayVector& columns, int64_t first_row,
+                                             int64_t rows) {
   std::vector<uint32_t> lengths(static_cast<size_t>(rows), 0);
   EXPECT_TRUE(encoder.AddLengths(columns, first_row, lengths).ok());
   std::vector<std::vector<uint8_t>> keys;
@@ -201,7 +207,9 @@ int CompareKeys(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
   return Sign(order, 0);
 }
 
-std::unique_ptr<SortKeyEncoder> MakeEncoder(std::vector<SortField> fields) { return SortKeyEncoder::Make(std::move(fields)).ValueOrDie(); }
+std::unique_ptr<SortKeyEncoder> MakeEncoder(std::vector<SortField> fields) {
+  return SortKeyEncoder::Make(std::move(fields)).ValueOrDie();
+}
 
 std::vector<SortField> FourOrders(const std::shared_ptr<arrow::DataType>& type) {
   return {{type, true, false, false}, {type, true, false, true}, {type, true, true, false}, {type, true, true, true}};
@@ -282,7 +290,8 @@ TEST_P(SortKeyTypeTest, DecodesWhatItSaysItCan) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, SortKeyTypeTest, testing::ValuesIn(test::TestTypes()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Types, SortKeyTypeTest, testing::ValuesIn(test::TestTypes()),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(SortKeyTest, OnlyLossyAndNestedTypesCannotBeDecoded) {
   for (const NamedType& named : test::TestTypes()) {
@@ -337,8 +346,8 @@ TEST(SortKeyTest, AgreesWithArrowsSort) {
   for (const NamedType& named : test::TestTypes()) {
     const Type::type id = named.type->id();
     // Arrow puts NaN last when descending too, and does not sort the other types named here.
-    if (arrow::is_floating(id) || id == Type::DECIMAL32 || id == Type::DECIMAL64 || arrow::is_interval(id) || id == Type::NA || id == Type::EXTENSION || id == Type::DICTIONARY ||
-        arrow::is_nested(id) || arrow::is_binary_view_like(id)) {
+    if (arrow::is_floating(id) || id == Type::DECIMAL32 || id == Type::DECIMAL64 || arrow::is_interval(id) || id == Type::NA ||
+        id == Type::EXTENSION || id == Type::DICTIONARY || arrow::is_nested(id) || arrow::is_binary_view_like(id)) {
       continue;
     }
     const auto array = RandomArray(named.type, 500, 0.1, random);
@@ -351,7 +360,8 @@ TEST(SortKeyTest, AgreesWithArrowsSort) {
       const auto& indices = static_cast<const arrow::UInt64Array&>(**result);
       const auto keys = EncodeKeys(*MakeEncoder({field}), {array});
       for (int64_t i = 1; i < array->length(); ++i) {
-        ASSERT_LE(CompareKeys(keys[indices.Value(i - 1)], keys[indices.Value(i)]), 0) << named.type->ToString() << " " << OrderName(field);
+        ASSERT_LE(CompareKeys(keys[indices.Value(i - 1)], keys[indices.Value(i)]), 0)
+            << named.type->ToString() << " " << OrderName(field);
       }
     }
   }
@@ -365,7 +375,8 @@ using Bytes = std::vector<uint8_t>;
 
 TEST(SortKeyTest, BytesAreTheOnesOfTheHeader) {
   const auto encoder = MakeEncoder({{arrow::date32(), false, false, false}, {arrow::utf8(), true, true, true}});
-  const auto keys = EncodeKeys(*encoder, {FromJson(arrow::date32(), "[1, 1, -1]"), FromJson(arrow::utf8(), R"(["ab", null, ""])")});
+  const auto keys =
+      EncodeKeys(*encoder, {FromJson(arrow::date32(), "[1, 1, -1]"), FromJson(arrow::utf8(), R"(["ab", null, ""])")});
   EXPECT_EQ(keys[0], (Bytes{0x80, 0, 0, 1, 1, 0x9E, 0x9D, 0xFF, 0xFF}));
   EXPECT_EQ(keys[1], (Bytes{0x80, 0, 0, 1, 0}));
   EXPECT_EQ(keys[2], (Bytes{0x7F, 0xFF, 0xFF, 0xFF, 1, 0xFF, 0xFF}));
@@ -408,7 +419,8 @@ TEST(SortKeyTest, DictionariesAndPlainColumnsGiveTheSameKeys) {
   for (const int64_t values : {int64_t{3}, int64_t{5000}}) {
     const auto dictionary = RandomArray(arrow::utf8(), values, 0.1, random);
     arrow::Int32Builder builder;
-    for (int i = 0; i < 1000; ++i) ASSERT_TRUE((test::OneIn(random, 9) ? builder.AppendNull() : builder.Append(random() % values)).ok());
+    for (int i = 0; i < 1000; ++i)
+      ASSERT_TRUE((test::OneIn(random, 9) ? builder.AppendNull() : builder.Append(random() % values)).ok());
     const auto type = arrow::dictionary(arrow::int32(), arrow::utf8());
     const auto encoded = arrow::DictionaryArray::FromArrays(type, builder.Finish().ValueOrDie(), dictionary).ValueOrDie();
     for (const SortField& field : FourOrders(type)) {
@@ -438,8 +450,8 @@ void ExpectError(const arrow::Status& status, ErrorKind kind, const std::string&
 TEST(SortKeyTest, RefusesWhatItCannotEncode) {
   const auto union_type = arrow::sparse_union({arrow::field("a", arrow::int8())});
   ExpectError(SortKeyEncoder::Make({{arrow::int8()}, {union_type}}).status(), ErrorKind::kUnsupported, "sort key 2");
-  ExpectError(SortKeyEncoder::Make({{arrow::list(arrow::run_end_encoded(arrow::int32(), arrow::utf8()))}}).status(), ErrorKind::kUnsupported,
-              "run_end_encoded");
+  ExpectError(SortKeyEncoder::Make({{arrow::list(arrow::run_end_encoded(arrow::int32(), arrow::utf8()))}}).status(),
+              ErrorKind::kUnsupported, "run_end_encoded");
 
   const auto encoder = MakeEncoder({{arrow::int32(), false}});
   uint8_t space[64];
@@ -467,7 +479,8 @@ TEST(SortKeyTest, RefusesDecimalsBeyondTheirPrecision) {
   auto list = FromJson(list_type, R"([null, [null, "1"]])")->data()->Copy();
   list->child_data[0] = array->data();
   cursors = {space, space + 8};
-  ExpectError(MakeEncoder({{list_type}})->Encode({arrow::MakeArray(list)}, 0, cursors), ErrorKind::kExecution, "decimal128(9, 0)");
+  ExpectError(MakeEncoder({{list_type}})->Encode({arrow::MakeArray(list)}, 0, cursors), ErrorKind::kExecution,
+              "decimal128(9, 0)");
 }
 
 TEST(SortKeyTest, KeysBeyondFourGibibytesAreRefused) {

@@ -20,7 +20,8 @@ arrow::Status Unsupported(const DataType& type, std::string_view context) {
 
 arrow::Result<TypeShape> MakeAny(const std::shared_ptr<DataType>& type, std::string_view context);
 
-arrow::Result<std::shared_ptr<arrow::Field>> AddChild(const std::shared_ptr<arrow::Field>& field, std::string_view context, TypeShape* parent) {
+arrow::Result<std::shared_ptr<arrow::Field>> AddChild(const std::shared_ptr<arrow::Field>& field, std::string_view context,
+                                                      TypeShape* parent) {
   ARROW_ASSIGN_OR_RAISE(TypeShape child, MakeAny(field->type(), context));
   child.nullable = field->nullable();
   if (child.layout == Layout::kDictionary) child.children[0].nullable = field->nullable();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the encoders of this folder need to know of an Arrow type: how its values lie in buffers, how many bytes a packed value takes, and
-// which type comes back out. Computed once when an encoder is made, so that no loop looks at an arrow::DataType.
+// What the encoders of this folder need to know of an Arrow type: how its values lie in buffers, how many bytes a packed value
+// takes, and which type comes back out. Computed once when an encoder is made, so that no loop looks at an arrow::DataType.
 #pragma once
 
 #include <arrow/array/data.h>
@@ -31,7 +31,7 @@ enum class Layout : uint8_t {
   kLargeListView,  ///< 64-bit offsets and sizes
   kFixedList,      ///< `list_size` items a value
   kStruct,
-  kDictionary,     ///< only below the top level; the one child is the value type
+  kDictionary,  ///< only below the top level; the one child is the value type
 };
 
 /// A plain value; copy it freely except in loops.
@@ -49,12 +49,13 @@ struct TypeShape {
   bool is_string() const { return layout >= Layout::kString && layout <= Layout::kStringView; }
   bool is_nested() const { return layout >= Layout::kList && layout <= Layout::kStruct; }
 
-  /// `context` opens the message of a type that is not supported ("column l_tax"). A dictionary at the top is seen through: its shape is
-  /// that of its value type.
+  /// `context` opens the message of a type that is not supported ("column l_tax"). A dictionary at the top is seen through: its
+  /// shape is that of its value type.
   static arrow::Result<TypeShape> Make(const std::shared_ptr<arrow::DataType>& type, std::string_view context);
 };
 
-/// The type below extensions and, at the top, below a dictionary: what a column must hold to be encoded by a shape made from `type`.
+/// The type below extensions and, at the top, below a dictionary: what a column must hold to be encoded by a shape made from
+/// `type`.
 const arrow::DataType& StorageOf(const arrow::DataType& type);
 const arrow::DataType& ValueStorageOf(const arrow::DataType& type);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "io/make_sink.h"
+#include "io/stream_sink.h"
 #include "io/parquet_writer.h"
 
 namespace icebound {

@@ -173,6 +173,7 @@ void BoundedLedger::Release(ConsumerAccount* account, int64_t bytes) {
 
 arrow::Status BoundedLedger::Allocate(ConsumerAccount* account, Urgency urgency, int64_t bytes, int64_t alignment, uint8_t** out) {
   if (guard_) guard_->Tick();
+  if (bytes > granted_bytes_) return RefusedError({account, urgency, bytes, nullptr});
   const int64_t block_bytes = BlockBytes(bytes, alignment);
   auto attempt = [&, this](int64_t ceiling_bytes) {
     *out = allocator_.Allocate(bytes, alignment, ceiling_bytes);
@@ -189,6 +190,7 @@ arrow::Status BoundedLedger::Allocate(ConsumerAccount* account, Urgency urgency,
 
 arrow::Status BoundedLedger::Reallocate(ConsumerAccount* account, Urgency urgency, int64_t old_bytes, int64_t new_bytes, int64_t alignment,
                                         uint8_t** block) {
+  if (new_bytes > granted_bytes_) return RefusedError({account, urgency, new_bytes - old_bytes, nullptr});
   const int64_t more_bytes = BlockBytes(new_bytes, alignment) - BlockBytes(old_bytes, alignment);
   auto attempt = [&, this](int64_t ceiling_bytes) {
     uint8_t* moved = allocator_.Reallocate(*block, old_bytes, new_bytes, alignment, ceiling_bytes);

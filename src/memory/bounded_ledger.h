@@ -81,6 +81,12 @@ class BoundedLedger final : public MemoryLedger {
   };
   enum class ReclaimOutcome { kReleased, kBusy, kNothing };
 
+  /// Whom a request found busy.
+  struct BusyConsumers {
+    bool worth_waiting = false;           ///< one that may answer soon
+    std::vector<ConsumerAccount*> asked;  ///< those that were asked for this request first
+  };
+
   // Which accounts exist. All need mutex_.
   ConsumerAccount* FindReusableAccount();
   int64_t ShareLocked(const ConsumerAccount* asker) const;
@@ -97,12 +103,13 @@ class BoundedLedger final : public MemoryLedger {
   bool ObtainOptional(const Request& request);
   arrow::Status ObtainRequired(const Request& request);
   bool AttemptAfterTrim(const Request& request);
-  arrow::Result<bool> AttemptAfterReclaim(const Request& request, bool* any_busy);
-  arrow::Result<bool> AttemptWhileWaiting(const Request& request);
+  arrow::Result<bool> AttemptAfterReclaim(const Request& request, BusyConsumers* busy);
+  arrow::Result<bool> AttemptWhileWaiting(const Request& request, BusyConsumers* busy);
   bool AttemptAfterMoment(const Request& request);
   ConsumerAccount* PinVictim(const Request& request, const std::vector<ConsumerAccount*>& tried, int64_t* excess_bytes);
   void Unpin(ConsumerAccount* account);
   arrow::Result<ReclaimOutcome> ReclaimFrom(ConsumerAccount* victim, int64_t bytes);
+  void Withdraw(const BusyConsumers& busy);
   bool OthersHoldAnything(const ConsumerAccount* account) const;
   int64_t ReleaseCount() const;
   bool WaitForRelease(Clock::time_point deadline, int64_t* seen_releases);

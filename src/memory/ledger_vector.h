@@ -105,12 +105,16 @@ class LedgerVector {
 
  private:
   arrow::Status GrowFor(int64_t additional, arrow::MemoryPool* pool) {
+    // Beyond this no ledger goes, and the arithmetic below stays far from its end.
+    additional = std::min(additional, (int64_t{1} << 56) / static_cast<int64_t>(sizeof(T)));
     const int64_t needed_bytes = (size_ + additional) * static_cast<int64_t>(sizeof(T));
     if (needed_bytes <= capacity_bytes_) return arrow::Status::OK();
-    const int64_t generous_bytes = BlockBytes(std::max(needed_bytes, capacity_bytes_ + capacity_bytes_ / 2));
-    const int64_t exact_bytes = BlockBytes(needed_bytes);
-    if (generous_bytes > exact_bytes && ResizeBlock(generous_bytes, try_pool_).ok()) return arrow::Status::OK();
-    return ResizeBlock(exact_bytes, pool);
+    // Half as much again, or an eighth or a 32nd where that is too much to ask: few steps, and the last of a full ledger is still used.
+    for (int64_t extra_bytes = capacity_bytes_ / 2; extra_bytes >= std::max(capacity_bytes_ / 32, kBlockAlignment); extra_bytes /= 4) {
+      const int64_t generous_bytes = BlockBytes(capacity_bytes_ + extra_bytes);
+      if (generous_bytes >= needed_bytes && ResizeBlock(generous_bytes, try_pool_).ok()) return arrow::Status::OK();
+    }
+    return ResizeBlock(BlockBytes(needed_bytes), pool);
   }
 
   arrow::Status ResizeBlock(int64_t bytes, arrow::MemoryPool* pool) {

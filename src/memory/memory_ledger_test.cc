@@ -7,7 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "icebound/error.h"
@@ -181,6 +184,9 @@ TEST(ConsumerPool, EmptyAndSenselessRequests) {
   ASSERT_OK(pool->Reallocate(100, 0, &block));
   pool->Free(block, 0);
   EXPECT_EQ(GetErrorKind(pool->Allocate(-1, &block)), ErrorKind::kInternal);
+  for (int64_t senseless : {std::numeric_limits<int64_t>::max(), int64_t{1} << 62, 65 * kMiB}) {
+    EXPECT_EQ(GetErrorKind(pool->Allocate(senseless, &block)), ErrorKind::kMemoryLimit);
+  }
   EXPECT_EQ(GetErrorKind(pool->Allocate(10, 48, &block)), ErrorKind::kInternal);
   EXPECT_EQ(GetErrorKind(pool->Allocate(10, 8192, &block)), ErrorKind::kInternal);
   ASSERT_OK(pool->Allocate(10, 4096, &block));

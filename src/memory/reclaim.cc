@@ -82,9 +82,9 @@ bool BoundedLedger::ObtainOptional(const Request& request) {
   // Under kGreedy whoever holds something can spill it; only who came with empty hands may ask others.
   const bool may_reclaim = policy_ == PoolPolicy::kFair || holds_nothing;
   if (!taken && may_reclaim && !inside_reclaimer) {
-    bool any_busy = false;
+    BusyConsumers busy;
     // An error of another's spill is not this consumer's to report: it is refused, and meets the disk itself.
-    taken = AttemptAfterReclaim(request, &any_busy).ValueOr(false) || (any_busy && AttemptAfterMoment(request));
+    taken = AttemptAfterReclaim(request, &busy).ValueOr(false) || (busy.worth_waiting && AttemptAfterMoment(request));
   }
   if (!taken) {
     Discharge(request.account, request.bytes);
@@ -99,21 +99,24 @@ arrow::Status BoundedLedger::ObtainRequired(const Request& request) {
   if (AttemptAfterTrim(request)) return arrow::Status::OK();
   if (inside_reclaimer) return RefusedError(request);
   WaiterMark mark(&waiters_, &waiting_bytes_, request.bytes);
-  ARROW_ASSIGN_OR_RAISE(const bool taken, AttemptWhileWaiting(request));
+  BusyConsumers busy;
+  ARROW_ASSIGN_OR_RAISE(const bool taken, AttemptWhileWaiting(request, &busy));
+  // Met by other means or failed: either way nobody needs to spill for it any more.
+  Withdraw(busy);
   return taken ? arrow::Status::OK() : RefusedError(request);
 }
 
-arrow::Result<bool> BoundedLedger::AttemptWhileWaiting(const Request& request) {
+arrow::Result<bool> BoundedLedger::AttemptWhileWaiting(const Request& request, BusyConsumers* busy) {
   const auto start = Clock::now();
   auto last_release = start;
   int64_t seen_releases = ReleaseCount();
   while (true) {
-    bool any_busy = false;
-    ARROW_ASSIGN_OR_RAISE(const bool taken, AttemptAfterReclaim(request, &any_busy));
+    busy->worth_waiting = false;
+    ARROW_ASSIGN_OR_RAISE(const bool taken, AttemptAfterReclaim(request, busy));
     if (taken) return true;
     if (!OthersHoldAnything(request.account)) return false;
     const auto now = Clock::now();
-    const auto patience = any_busy ? stall_timeout_ : std::min(stall_timeout_, kWaitForUnspillable);
+    const auto patience = busy->worth_waiting ? stall_timeout_ : std::min(stall_timeout_, kWaitForUnspillable);
     if (now - last_release >= patience || now - start >= kStallsMax * stall_timeout_) return false;
     while (WaitForRelease(now + kAskAgain, &seen_releases)) {
       last_release = Clock::now();
@@ -144,7 +147,7 @@ bool BoundedLedger::WaitForRelease(Clock::time_point deadline, int64_t* seen_rel
   return released;
 }
 
-arrow::Result<bool> BoundedLedger::AttemptAfterReclaim(const Request& request, bool* any_busy) {
+arrow::Result<bool> BoundedLedger::AttemptAfterReclaim(const Request& request, BusyConsumers* busy) {
   std::vector<ConsumerAccount*> tried;
   while (true) {
     if (AttemptAfterTrim(request)) return true;
@@ -157,8 +160,10 @@ arrow::Result<bool> BoundedLedger::AttemptAfterReclaim(const Request& request, b
     arrow::Result<ReclaimOutcome> outcome = ReclaimFrom(victim, wanted_bytes);
     Unpin(victim);
     ARROW_RETURN_NOT_OK(outcome.status());
+    if (*outcome != ReclaimOutcome::kBusy) continue;
     // One that was asked before and did not answer yet is not worth another moment of an optional request.
-    if (*outcome == ReclaimOutcome::kBusy && (request.urgency == Urgency::kRequired || !asked_before)) *any_busy = true;
+    if (request.urgency == Urgency::kRequired || !asked_before) busy->worth_waiting = true;
+    if (!asked_before) busy->asked.push_back(victim);
   }
 }
 
@@ -193,6 +198,14 @@ arrow::Result<BoundedLedger::ReclaimOutcome> BoundedLedger::ReclaimFrom(Consumer
   if (released_bytes > 0) return ReclaimOutcome::kReleased;
   victim->wanted_bytes.store(bytes);
   return ReclaimOutcome::kBusy;
+}
+
+void BoundedLedger::Withdraw(const BusyConsumers& busy) {
+  std::lock_guard lock(mutex_);
+  for (ConsumerAccount* account : busy.asked) {
+    // Another waiter's wish may go with it; that one asks again within its next turn.
+    if (std::find(spillable_.begin(), spillable_.end(), account) != spillable_.end()) account->wanted_bytes.store(0);
+  }
 }
 
 bool BoundedLedger::OthersHoldAnything(const ConsumerAccount* account) const {

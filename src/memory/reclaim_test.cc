@@ -233,8 +233,8 @@ TEST(Reclaim, AConsumerThatStaysBusyFailsTheRequestNotTheProcess) {
   arrow::Status refused = scan->Reserve(200 * kMiB);
   EXPECT_EQ(GetErrorKind(refused), ErrorKind::kMemoryLimit);
   EXPECT_THAT(refused.message(), HasSubstr("scan needs 200.0 MiB more; holding: sort 400.0 MiB"));
-  EXPECT_TRUE(sort.consumer()->reclaim_requested());
   EXPECT_EQ(ledger->reserved_bytes(), 400 * kMiB);
+  EXPECT_FALSE(sort.consumer()->reclaim_requested()) << "nobody spills for a request that is no more";
 }
 
 TEST(Reclaim, AFailedSpillIsTheErrorOfTheRequest) {
@@ -245,6 +245,24 @@ TEST(Reclaim, AFailedSpillIsTheErrorOfTheRequest) {
   auto scan = ledger->AddConsumer("scan");
   EXPECT_EQ(GetErrorKind(scan->Reserve(200 * kMiB)), ErrorKind::kDiskLimit);
   EXPECT_FALSE(scan->TryReserve(200 * kMiB));
+}
+
+TEST(Reclaim, ARequestMetByOtherMeansIsWithdrawn) {
+  auto ledger = MakeLedger(kGrants);
+  TestSpiller sort(ledger.get(), "sort");
+  ASSERT_TRUE(sort.Take(200 * kMiB));
+  sort.set_busy(true);
+  auto other = ledger->AddConsumer("other");
+  ASSERT_OK(other->Reserve(200 * kMiB));
+  std::thread releasing([&] {
+    while (!sort.consumer()->reclaim_requested()) std::this_thread::sleep_for(milliseconds(1));
+    other->Release(200 * kMiB);
+  });
+  auto scan = ledger->AddConsumer("scan");
+  EXPECT_OK(scan->Reserve(100 * kMiB));
+  releasing.join();
+  EXPECT_FALSE(sort.consumer()->reclaim_requested());
+  EXPECT_EQ(sort.spilled_bytes(), 0);
 }
 
 TEST(Reclaim, AWaitingRequestGetsWhatAnotherThreadReleases) {

@@ -33,7 +33,10 @@ alignas(ResidentAllocator::kAlignmentMax) uint8_t empty_block[1];
 
 }  // namespace
 
-ResidentAllocator::~ResidentAllocator() { Trim(std::numeric_limits<int64_t>::max()); }
+ResidentAllocator::~ResidentAllocator() {
+  Trim(std::numeric_limits<int64_t>::max());
+  ReleaseBareAddresses();
+}
 
 uint8_t* ResidentAllocator::Allocate(int64_t bytes, int64_t alignment, int64_t ceiling_bytes) {
   if (bytes == 0) return empty_block;
@@ -116,6 +119,7 @@ uint8_t* ResidentAllocator::MapBlock(int64_t block_bytes, int64_t ceiling_bytes)
     }
   }
   if (block == nullptr) block = MapPages(block_bytes);
+  if (block == nullptr && ReleaseBareAddresses()) block = MapPages(block_bytes);
   if (block == nullptr) Uncommit(block_bytes);
   return block;
 }
@@ -170,6 +174,16 @@ bool ResidentAllocator::Commit(int64_t bytes, int64_t ceiling_bytes) {
 void ResidentAllocator::Uncommit(int64_t bytes) {
   mapped_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   committed_->Subtract(bytes);
+}
+
+bool ResidentAllocator::ReleaseBareAddresses() {
+  bool any = false;
+  for (int64_t block_bytes = kPooledBytesMax; block_bytes > kSmallBytesMax; block_bytes = SmallerBlockBytes(block_bytes)) {
+    SizeClass& size_class = ClassOf(block_bytes);
+    std::lock_guard lock(size_class.mutex);
+    std::erase_if(size_class.bare, [&](uint8_t* block) { return UnmapPages(block, block_bytes) && (any = true); });
+  }
+  return any;
 }
 
 int64_t ResidentAllocator::Trim(int64_t wanted_bytes) {

@@ -9,7 +9,7 @@
 //   beyond          one mapping a block, exact to the page, unmapped when freed, grown and shrunk by mremap
 //
 // Trim takes free blocks, largest class first, and gives them back: blocks up to 256 KiB keep their addresses ("bare") because many small
-// holes would use up the mappings a process may have; larger ones are unmapped. Free blocks beyond `retained_bytes_max` are trimmed
+// holes would use up the mappings a process may have (the addresses go too when there are no others); larger ones are unmapped. Free blocks beyond `retained_bytes_max` are trimmed
 // as they come.
 //
 // Reallocate never holds two copies that were not both committed: within a class nothing happens; a large block moves its page tables
@@ -81,6 +81,7 @@ class ResidentAllocator {
   bool Commit(int64_t bytes, int64_t ceiling_bytes);
   void Uncommit(int64_t bytes);
   int64_t TrimFreeLists(int64_t wanted_bytes);
+  bool ReleaseBareAddresses();
 
   CommittedBytes* const committed_;
   const int64_t retained_bytes_max_;

@@ -76,7 +76,7 @@ TEST(ResidentAllocator, KeepsContentsThroughRandomUse) {
     CommittedBytes committed;
     {
       ResidentAllocator allocator(&committed, 4 * kMiB);
-      RunRandomly(&allocator, seed, 800);
+      RunRandomly(&allocator, seed, kSanitized ? 150 : 800);
       EXPECT_EQ(committed.now(), allocator.committed_bytes());
       EXPECT_EQ(allocator.committed_bytes(), allocator.trimmable_bytes()) << "nothing is live";
       EXPECT_LE(allocator.trimmable_bytes(), 4 * kMiB + 8 * kMiB) << "free blocks beyond what may be kept are given back";
@@ -91,7 +91,7 @@ TEST(ResidentAllocator, ManyThreadsShareIt) {
   CommittedBytes committed;
   ResidentAllocator allocator(&committed, 4 * kMiB);
   std::vector<std::thread> threads;
-  for (uint64_t seed = 1; seed <= 4; ++seed) threads.emplace_back([&allocator, seed] { RunRandomly(&allocator, seed, 400); });
+  for (uint64_t seed = 1; seed <= 4; ++seed) threads.emplace_back([&allocator, seed] { RunRandomly(&allocator, seed, kSanitized ? 100 : 400); });
   std::atomic<bool> done{false};
   std::thread trimmer([&] {
     while (!done) {
@@ -210,6 +210,28 @@ TEST(ResidentAllocator, ScatteredLiveBlocksDoNotPinFreedPages) {
     allocator.Trim(kNoCeiling);
   }
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST(ResidentAllocatorDeathTest, AddressSanitizerSeesMisuse) {
+  CommittedBytes committed;
+  ResidentAllocator allocator(&committed, 64 * kMiB);
+  for (int64_t bytes : {100, 5000, 20000, 1000000}) {
+    EXPECT_DEATH(
+        {
+          uint8_t* block = allocator.Allocate(bytes, 64, kNoCeiling);
+          allocator.Free(block, bytes, 64);
+          block[bytes / 2] = 1;
+        },
+        "use-after-poison");
+    EXPECT_DEATH(
+        {
+          uint8_t* block = allocator.Allocate(bytes, 64, kNoCeiling);
+          block[bytes] = 1;
+        },
+        "use-after-poison");
+  }
+}
+#endif
 
 // ---- what the system sees ----
 

@@ -12,7 +12,10 @@ SlabAllocator::~SlabAllocator() {
   // Live blocks here are a caller's fault (the ledger reports it); their region is left mapped rather than pulled from under them.
   committed_->Subtract(spare_bytes());
   if (committed_bytes() == spare_bytes()) {
-    for (uint8_t* region : regions_) (void)UnmapPages(region, kRegionBytes);
+    for (uint8_t* region : regions_) {
+      UnpoisonBytes(region, kRegionBytes);
+      (void)UnmapPages(region, kRegionBytes);
+    }
   }
 }
 
@@ -95,6 +98,7 @@ SlabAllocator::Slab* SlabAllocator::TakeSlab(int64_t ceiling_bytes) {
     address = bare_slabs_.back();
     bare_slabs_.pop_back();
   }
+  UnpoisonBytes(address, kSlabBytes);
   Slab* slab = new (address) Slab();
   slab->used_bytes = kHeadBytes;
   slab->committed_bytes = committed_bytes;
@@ -102,7 +106,7 @@ SlabAllocator::Slab* SlabAllocator::TakeSlab(int64_t ceiling_bytes) {
 }
 
 void SlabAllocator::KeepSpare(Slab* slab) {
-  UnpoisonBytes(slab, kSlabBytes);
+  PoisonBytes(reinterpret_cast<uint8_t*>(slab) + kHeadBytes, kSlabBytes - kHeadBytes);
   std::lock_guard lock(slabs_mutex_);
   slab->next = spare_slabs_;
   spare_slabs_ = slab;
@@ -131,6 +135,7 @@ int64_t SlabAllocator::Trim(int64_t wanted_bytes) {
     Slab* slab = spare_slabs_;
     const int64_t bytes = slab->committed_bytes;
     spare_slabs_ = slab->next;
+    UnpoisonBytes(slab, kSlabBytes);
     DropPages(reinterpret_cast<uint8_t*>(slab), bytes);
     bare_slabs_.push_back(reinterpret_cast<uint8_t*>(slab));
     spare_bytes_.fetch_sub(bytes, std::memory_order_relaxed);

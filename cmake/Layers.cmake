@@ -22,6 +22,9 @@ set_target_properties(icebound_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 set_property(GLOBAL PROPERTY icebound_layers "")
 
+# Builds every unit test program: what the sanitizer runs need.
+add_custom_target(unit_tests)
+
 function(icebound_layer name)
   cmake_parse_arguments(arg "" "" "DEPS;LIBS" ${ARGN})
   string(REPLACE "/" "_" id ${name})
@@ -72,5 +75,6 @@ function(icebound_test name)
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM icebound_pch)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600 LABELS unit)
+  add_dependencies(unit_tests ${name})
 endfunction()

@@ -199,6 +199,25 @@ TEST(RowCodecTest, PlainAndDictionaryColumnsGiveTheSameRows) {
   EXPECT_EQ(EncodeRows(*codec, *OneColumn(encoded)), EncodeRows(*codec, *OneColumn(Plain(encoded))));
 }
 
+TEST(RowCodecTest, NullStructsHideNoNullsInChildrenThatHaveNone) {
+  const auto inner = arrow::struct_({arrow::field("i", arrow::int32(), false)});
+  const auto type =
+      arrow::struct_({arrow::field("a", arrow::utf8(), false), arrow::field("b", inner, false),
+                      arrow::field("c", arrow::fixed_size_list(arrow::field("d", arrow::int8(), false), 2), false)});
+  const auto array = FromJson(type, R"([null, {"a": "x", "b": {"i": 1}, "c": [1, 2]}, null])");
+  const auto batch = OneColumn(array);
+  const auto codec = RowCodec::Make(batch->schema()).ValueOrDie();
+  const auto decoded = Decode(*codec, EncodeRows(*codec, *batch))->column(0);
+  EXPECT_TRUE(SameValues(*decoded, *array));
+  EXPECT_EQ(decoded->null_count(), 2);
+  std::vector<std::shared_ptr<arrow::ArrayData>> below = decoded->data()->child_data;
+  for (size_t i = 0; i < below.size(); ++i) {
+    EXPECT_EQ(below[i]->GetNullCount(), 0) << below[i]->type->ToString();
+    for (const auto& child : std::vector(below[i]->child_data)) below.push_back(child);
+  }
+  EXPECT_EQ(below.size(), 5);
+}
+
 TEST(RowCodecTest, SchemaMetadataSurvives) {
   const auto metadata = arrow::key_value_metadata({"k"}, {"v"});
   const auto field = arrow::field("c", arrow::int8(), true, arrow::key_value_metadata({"PARQUET:field_id"}, {"7"}));

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -108,8 +108,8 @@ std::optional<int64_t> ParseInteger(std::string_view text) {
 /// The directories whose limits apply to this process for one v1 controller, or for v2 ("" as controller): its own group and all
 /// above it. In a container the path of /proc/self/cgroup may not exist below the mount; the mount itself is then the group.
 std::vector<std::string> CgroupDirectories(const std::string& system_root, std::string_view controller) {
-  const std::string mount = controller.empty() ? system_root + "/sys/fs/cgroup"
-                                               : system_root + "/sys/fs/cgroup/" + std::string(controller);
+  const std::string mount =
+      controller.empty() ? system_root + "/sys/fs/cgroup" : system_root + "/sys/fs/cgroup/" + std::string(controller);
   std::vector<std::string> directories;
   std::ifstream file(system_root + "/proc/self/cgroup");
   std::string line;
@@ -165,8 +165,8 @@ arrow::Result<int64_t> ParseByteSize(std::string_view text) {
   } else {
     const std::optional<int64_t> unit_bytes = UnitBytes(rest);
     if (!unit_bytes) {
-      return MakeError(ErrorKind::kInvalidInput, "size '{}' has {}; units are B, KB, MB, GB, TB (or KiB, MiB, GiB, TiB) and %", text,
-                       rest.empty() ? "no unit" : "an unknown unit");
+      return MakeError(ErrorKind::kInvalidInput, "size '{}' has {}; units are B, KB, MB, GB, TB (or KiB, MiB, GiB, TiB) and %",
+                       text, rest.empty() ? "no unit" : "an unknown unit");
     }
     bytes = number->Times(*unit_bytes);
   }
@@ -223,8 +223,9 @@ int UsableCpus(const std::string& system_root) {
     cpus = std::min(cpus, QuotaCpus(ParseInteger(line->substr(0, space)), ParseInteger(line->substr(space + 1))).value_or(cpus));
   }
   for (const std::string& directory : CgroupDirectories(system_root, "cpu")) {
-    cpus = std::min(cpus, QuotaCpus(ReadInteger(directory + "/cpu.cfs_quota_us"), ReadInteger(directory + "/cpu.cfs_period_us"))
-                              .value_or(cpus));
+    cpus = std::min(
+        cpus,
+        QuotaCpus(ReadInteger(directory + "/cpu.cfs_quota_us"), ReadInteger(directory + "/cpu.cfs_period_us")).value_or(cpus));
   }
   return std::max(1, cpus);
 }

@@ -36,8 +36,8 @@ struct ArmedPoint;
 
 }  // namespace injection
 
-/// Arms one point while it lives; a second one for the same name takes its place until destroyed. Thread safe points, but arm and disarm
-/// from one thread at a time. Destroying it waits for callbacks that are running.
+/// Arms one point while it lives; a second one for the same name takes its place until destroyed. Thread safe points, but arm
+/// and disarm from one thread at a time. Destroying it waits for callbacks that are running.
 class ScopedInjection {
  public:
   /// Called at every hit with its number, from 1; what it returns is returned at the point. May block.
@@ -63,12 +63,12 @@ class ScopedInjection {
 }  // namespace icebound
 
 #ifdef ICEBOUND_INJECTION
-#define ICEBOUND_INJECT(name)                                                        \
-  do {                                                                               \
-    if (::icebound::injection::armed_count.load(std::memory_order_relaxed) != 0) {   \
-      ::arrow::Status injected_status_ = ::icebound::injection::Hit(name);           \
-      if (!injected_status_.ok()) return injected_status_;                           \
-    }                                                                                \
+#define ICEBOUND_INJECT(name)                                                      \
+  do {                                                                             \
+    if (::icebound::injection::armed_count.load(std::memory_order_relaxed) != 0) { \
+      ::arrow::Status injected_status_ = ::icebound::injection::Hit(name);         \
+      if (!injected_status_.ok()) return injected_status_;                         \
+    }                                                                              \
   } while (false)
 #else
 #define ICEBOUND_INJECT(name) \

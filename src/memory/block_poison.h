@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Under AddressSanitizer, free blocks and the unused ends of live ones are off limits, so that a buffer used after it was freed, or beyond
-// its size, is reported as with malloc. Without it these are nothing.
+// Under AddressSanitizer, free blocks and the unused ends of live ones are off limits, so that a buffer used after it was freed,
+// or beyond its size, is reported as with malloc. Without it these are nothing.
 #pragma once
 
 #include <cstddef>

@@ -15,14 +15,15 @@ namespace {
 // Room for the buffers of a scan or two to grow by while every spillable consumer is full.
 constexpr int64_t kHeadroomBytesMax = 8 << 20;
 
-// Freed blocks kept for reuse. Decoding lineitem on two threads takes 22 MiB of buffers; keeping 4 MiB of the freed ones gave all of the speed
-// that keeping them all gives, and 3 MiB more at the peak than keeping none.
+// Freed blocks kept for reuse. Decoding lineitem on two threads takes 22 MiB of buffers; keeping 4 MiB of the freed ones gave
+// all of the speed that keeping them all gives, and 3 MiB more at the peak than keeping none.
 constexpr int64_t kRetainedBytesMax = 8 << 20;
 
 // What shrinking blocks may take of the emergency reserve for as long as a copy of at most 8 KiB takes, on several threads.
 constexpr int64_t kShrinkBytesMax = 128 << 10;
 
-// An account whose consumer is gone is reused only when this many newer ones wait: whoever still knows its pool meets its own name.
+// An account whose consumer is gone is reused only when this many newer ones wait: whoever still knows its pool meets its own
+// name.
 constexpr size_t kIdleAccountsMin = 64;
 
 /// The consumer's end of an account.
@@ -144,8 +145,8 @@ std::string BoundedLedger::DescribeTopConsumers(int count) const {
 bool BoundedLedger::TryReserve(ConsumerAccount* account, int64_t bytes) {
   if (bytes <= 0) return true;
   if (guard_) guard_->Tick();
-  const bool taken =
-      ObtainOptional({account, Urgency::kOptional, bytes, [&](int64_t ceiling_bytes) { return committed_.TryAdd(bytes, ceiling_bytes); }});
+  const bool taken = ObtainOptional(
+      {account, Urgency::kOptional, bytes, [&](int64_t ceiling_bytes) { return committed_.TryAdd(bytes, ceiling_bytes); }});
   if (taken) account->reserved_bytes.fetch_add(bytes);
   return taken;
 }
@@ -171,7 +172,8 @@ void BoundedLedger::Release(ConsumerAccount* account, int64_t bytes) {
 
 // ---- blocks ----
 
-arrow::Status BoundedLedger::Allocate(ConsumerAccount* account, Urgency urgency, int64_t bytes, int64_t alignment, uint8_t** out) {
+arrow::Status BoundedLedger::Allocate(ConsumerAccount* account, Urgency urgency, int64_t bytes, int64_t alignment,
+                                      uint8_t** out) {
   if (guard_) guard_->Tick();
   if (bytes > granted_bytes_) return RefusedError({account, urgency, bytes, nullptr});
   const int64_t block_bytes = BlockBytes(bytes, alignment);
@@ -188,8 +190,8 @@ arrow::Status BoundedLedger::Allocate(ConsumerAccount* account, Urgency urgency,
   return arrow::Status::OK();
 }
 
-arrow::Status BoundedLedger::Reallocate(ConsumerAccount* account, Urgency urgency, int64_t old_bytes, int64_t new_bytes, int64_t alignment,
-                                        uint8_t** block) {
+arrow::Status BoundedLedger::Reallocate(ConsumerAccount* account, Urgency urgency, int64_t old_bytes, int64_t new_bytes,
+                                        int64_t alignment, uint8_t** block) {
   if (new_bytes > granted_bytes_) return RefusedError({account, urgency, new_bytes - old_bytes, nullptr});
   const int64_t more_bytes = BlockBytes(new_bytes, alignment) - BlockBytes(old_bytes, alignment);
   auto attempt = [&, this](int64_t ceiling_bytes) {
@@ -219,7 +221,8 @@ void BoundedLedger::Free(ConsumerAccount* account, uint8_t* block, int64_t bytes
   const int64_t block_bytes = BlockBytes(bytes, alignment);
   allocator_.Free(block, bytes, alignment);
   Discharge(account, block_bytes);
-  if (account->wanted_bytes.load(std::memory_order_relaxed) > 0) account->wanted_bytes.fetch_sub(block_bytes, std::memory_order_relaxed);
+  if (account->wanted_bytes.load(std::memory_order_relaxed) > 0)
+    account->wanted_bytes.fetch_sub(block_bytes, std::memory_order_relaxed);
   if (waiters_.load() > 0) NotifyWaiters();
 }
 

@@ -2,8 +2,8 @@
 //
 // The ledger behind memory_ledger.h. Two sums are kept apart:
 //
-//   committed   what may be resident: reservations, live blocks, and freed blocks the allocator still holds. Never above the grants.
-//   held        what consumers answer for: reservations and live blocks, by account.
+//   committed   what may be resident: reservations, live blocks, freed blocks the allocator still holds; never above the grants
+//   held        what consumers answer for: reservations and live blocks, by account
 //
 // How a request is met
 //
@@ -14,13 +14,13 @@
 //   4. wait while others release                  4. let others spill that hold more than their share
 //   5. fail, naming who holds what                5. wait a moment if one of them was busy; refuse
 //
-// The headroom is what optional requests leave to required ones, so that the next buffer of a scan need not wait until a sort that
-// filled everything has spilled. A required request that has to wait is counted in waiting_bytes_, which optional requests leave alone: freed
-// bytes reach it and not whoever grabs fastest.
+// The headroom is what optional requests leave to required ones, so that the next buffer of a scan need not wait until a sort
+// that filled everything has spilled. A required request that has to wait is counted in waiting_bytes_, which optional requests
+// leave alone: freed bytes reach it and not whoever grabs fastest.
 //
-// Locks: the first two steps of a required request touch atomics and the allocator's class mutexes only. mutex_ guards the accounts; it is
-// taken for shares, and never held while a Reclaimer runs. A consumer that is being reclaimed from is pinned; closing it waits for
-// the pins.
+// Locks: the first two steps of a required request touch atomics and the allocator's class mutexes only. mutex_ guards the
+// accounts; it is taken for shares, and never held while a Reclaimer runs. A consumer that is being reclaimed from is pinned;
+// closing it waits for the pins.
 #pragma once
 
 #include <chrono>
@@ -61,7 +61,8 @@ class BoundedLedger final : public MemoryLedger {
   arrow::Status Reserve(ConsumerAccount* account, int64_t bytes);
   void Release(ConsumerAccount* account, int64_t bytes);
   arrow::Status Allocate(ConsumerAccount* account, Urgency urgency, int64_t bytes, int64_t alignment, uint8_t** out);
-  arrow::Status Reallocate(ConsumerAccount* account, Urgency urgency, int64_t old_bytes, int64_t new_bytes, int64_t alignment, uint8_t** block);
+  arrow::Status Reallocate(ConsumerAccount* account, Urgency urgency, int64_t old_bytes, int64_t new_bytes, int64_t alignment,
+                           uint8_t** block);
   void Free(ConsumerAccount* account, uint8_t* block, int64_t bytes, int64_t alignment);
   int64_t ShareBytes(const ConsumerAccount* account) const;
   void Close(ConsumerAccount* account);
@@ -134,13 +135,13 @@ class BoundedLedger final : public MemoryLedger {
   std::atomic<int> waiters_{0};
 
   mutable std::mutex mutex_;
-  std::condition_variable room_made_;                        // with mutex_: release_count_ grew
-  std::condition_variable unpinned_;                         // with mutex_: some account's pins reached 0
-  int64_t release_count_ = 0;                                // guarded by mutex_: releases seen while somebody waited
-  int64_t close_count_ = 0;                                  // guarded by mutex_
-  std::vector<std::unique_ptr<ConsumerAccount>> accounts_;   // guarded by mutex_
-  std::vector<ConsumerAccount*> spillable_;                  // guarded by mutex_: open ones with a reclaimer
-  ConsumerAccount* session_account_ = nullptr;               // set by the constructor
+  std::condition_variable room_made_;                       // with mutex_: release_count_ grew
+  std::condition_variable unpinned_;                        // with mutex_: some account's pins reached 0
+  int64_t release_count_ = 0;                               // guarded by mutex_: releases seen while somebody waited
+  int64_t close_count_ = 0;                                 // guarded by mutex_
+  std::vector<std::unique_ptr<ConsumerAccount>> accounts_;  // guarded by mutex_
+  std::vector<ConsumerAccount*> spillable_;                 // guarded by mutex_: open ones with a reclaimer
+  ConsumerAccount* session_account_ = nullptr;              // set by the constructor
 };
 
 }  // namespace icebound::memory

@@ -20,7 +20,8 @@ class CommittedBytes {
     return true;
   }
 
-  /// Sequentially consistent, so that a releaser that then sees no waiter, and a waiter that then sees no room, cannot both be right.
+  /// Sequentially consistent, so that a releaser that then sees no waiter, and a waiter that then sees no room, cannot both be
+  /// right.
   void Subtract(int64_t bytes) { now_.fetch_sub(bytes); }
 
   int64_t now() const { return now_.load(); }

@@ -12,8 +12,8 @@
 
 namespace icebound::memory {
 
-/// What the ledger keeps of one consumer. Outlives the consumer for its pools' sake: a closed account holds what its outstanding buffers
-/// hold, and is given to a new consumer some time after the last of them is gone.
+/// What the ledger keeps of one consumer. Outlives the consumer for its pools' sake: a closed account holds what its outstanding
+/// buffers hold, and is given to a new consumer some time after the last of them is gone.
 struct ConsumerAccount {
   explicit ConsumerAccount(BoundedLedger* ledger)
       : pool(ledger, this, Urgency::kRequired, &counters), try_pool(ledger, this, Urgency::kOptional, &counters) {}
@@ -28,7 +28,7 @@ struct ConsumerAccount {
   std::string name;
   Reclaimer* reclaimer = nullptr;  ///< null for an unspillable consumer, and once closed
   bool open = false;
-  int pins = 0;                ///< threads that are inside the reclaimer; closing waits for them
+  int pins = 0;                 ///< threads that are inside the reclaimer; closing waits for them
   int64_t closed_sequence = 0;  ///< order of closing, to reuse the oldest first
 
   PoolCounters counters;

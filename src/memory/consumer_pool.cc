@@ -10,8 +10,8 @@ namespace {
 arrow::Status CheckRequest(int64_t bytes, int64_t alignment) {
   if (bytes < 0) return MakeError(ErrorKind::kInternal, "an allocation of {} bytes was asked for", bytes);
   if (alignment <= 0 || (alignment & (alignment - 1)) != 0 || alignment > ResidentAllocator::kAlignmentMax) {
-    return MakeError(ErrorKind::kInternal, "an allocation aligned to {} bytes was asked for; powers of two up to {} are possible", alignment,
-                     ResidentAllocator::kAlignmentMax);
+    return MakeError(ErrorKind::kInternal, "an allocation aligned to {} bytes was asked for; powers of two up to {} are possible",
+                     alignment, ResidentAllocator::kAlignmentMax);
   }
   return arrow::Status::OK();
 }

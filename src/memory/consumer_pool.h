@@ -36,9 +36,9 @@ class PoolCounters {
   std::atomic<int64_t> allocations_{0};
 };
 
-/// The door for Arrow buffers: reserves a block's resident size in one consumer's name before it allocates. The counters are in bytes as asked
-/// for, the charge is in bytes of blocks. Thread safe. Owned by the ledger, so buffers may outlive their consumer. The two pools of a
-/// consumer share their counters and may free and grow each other's blocks.
+/// The door for Arrow buffers: reserves a block's resident size in one consumer's name before it allocates. The counters are in
+/// bytes as asked for, the charge is in bytes of blocks. Thread safe. Owned by the ledger, so buffers may outlive their
+/// consumer. The two pools of a consumer share their counters and may free and grow each other's blocks.
 class ConsumerPool final : public arrow::MemoryPool {
  public:
   ConsumerPool(BoundedLedger* ledger, ConsumerAccount* account, Urgency urgency, PoolCounters* counters)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A growing array of plain values, charged to a consumer. Growing is a call that may be refused, never an exception: reserve for a phase, then
-// append within the capacity without looking back.
+// A growing array of plain values, charged to a consumer. Growing is a call that may be refused, never an exception: reserve for
+// a phase, then append within the capacity without looking back.
 //
 //     LedgerVector<uint32_t> rows(consumer);
 //     ARROW_RETURN_NOT_OK(rows.Reserve(batch.num_rows()));      // or TryReserve: false means "spill, then try again"
 //     for (...) rows.UnsafeAppend(row);
 //
-// Capacity is always the whole of a block (size_classes.h): what is charged can be used. Large arrays grow by moving page tables, so that
-// no second copy is ever held.
+// Capacity is always the whole of a block (size_classes.h): what is charged can be used. Large arrays grow by moving page
+// tables, so that no second copy is ever held.
 #pragma once
 
 #include <arrow/memory_pool.h>
@@ -109,8 +109,10 @@ class LedgerVector {
     additional = std::min(additional, (int64_t{1} << 56) / static_cast<int64_t>(sizeof(T)));
     const int64_t needed_bytes = (size_ + additional) * static_cast<int64_t>(sizeof(T));
     if (needed_bytes <= capacity_bytes_) return arrow::Status::OK();
-    // Half as much again, or an eighth or a 32nd where that is too much to ask: few steps, and the last of a full ledger is still used.
-    for (int64_t extra_bytes = capacity_bytes_ / 2; extra_bytes >= std::max(capacity_bytes_ / 32, kBlockAlignment); extra_bytes /= 4) {
+    // Half as much again, or an eighth or a 32nd where that is too much to ask: few steps, and the last of a full ledger is
+    // still used.
+    for (int64_t extra_bytes = capacity_bytes_ / 2; extra_bytes >= std::max(capacity_bytes_ / 32, kBlockAlignment);
+         extra_bytes /= 4) {
       const int64_t generous_bytes = BlockBytes(capacity_bytes_ + extra_bytes);
       if (generous_bytes >= needed_bytes && ResizeBlock(generous_bytes, try_pool_).ok()) return arrow::Status::OK();
     }

@@ -20,13 +20,13 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kSlackBytes = 50 * kMiB;
 constexpr int64_t kExactFromBytes = 128 * kMiB;
 
-// Never lent: stacks, messages, the odd malloc of a library on the error and spill paths. Measured: opening Parquet files, some thirty kernels,
-// writing Parquet and IPC left 2.4 MiB of malloc behind.
+// Never lent: stacks, messages, the odd malloc of a library on the error and spill paths. Measured: opening Parquet files, some
+// thirty kernels, writing Parquet and IPC left 2.4 MiB of malloc behind.
 constexpr int64_t kEmergencyBytes = 4 * kMiB;
 
-// Pages of Arrow's and our own code and constant tables that queries touch after the baseline was taken. Measured for the same work: 12 MiB
-// beyond a process whose kernels are registered already, 16 MiB beyond one that has just loaded the libraries, 20 MiB beyond one whose library
-// pages were dropped first; in the last case, and generally where the process is ours, the ResidentGuard drops them again in time.
+// Pages of Arrow's and our own code and constant tables that queries touch after the baseline was taken. Measured for the same
+// work: 9 MiB beyond a process whose kernels are registered already, 14 MiB beyond one that has just loaded the libraries, 20 MiB
+// beyond one whose library pages were dropped first; where the process is ours the ResidentGuard drops them again in time.
 constexpr int64_t kLibraryBytes = 16 * kMiB;
 
 // Below this the smallest plan (one scanning thread and one sort) has no room to work.
@@ -44,18 +44,19 @@ arrow::Result<std::unique_ptr<MemoryLedger>> MemoryLedger::Make(const MemoryLedg
                      FormatByteLimit(kMinimumLimitBytes));
   }
   if (sysconf(_SC_PAGESIZE) != kPageBytes) {
-    return MakeError(ErrorKind::kUnsupported, "this system has memory pages of {} bytes; only {} are supported", sysconf(_SC_PAGESIZE),
-                     kPageBytes);
+    return MakeError(ErrorKind::kUnsupported, "this system has memory pages of {} bytes; only {} are supported",
+                     sysconf(_SC_PAGESIZE), kPageBytes);
   }
   const int64_t promised_bytes =
       options.inside_host ? options.limit_bytes + kSlackBytes : PromisedResidentBytes(options.limit_bytes);
   const int64_t taken_bytes = options.baseline_bytes + kEmergencyBytes + kLibraryBytes;
   const int64_t granted_bytes = promised_bytes - taken_bytes;
   if (granted_bytes < kGrantedBytesMin) {
-    return MakeError(ErrorKind::kMemoryLimit,
-                     "memory limit {} is too small: the process already holds {} and needs {} more to work, but may have {} in all",
-                     FormatByteLimit(options.limit_bytes), FormatBytes(taken_bytes), FormatBytes(kGrantedBytesMin),
-                     FormatBytes(promised_bytes));
+    return MakeError(
+        ErrorKind::kMemoryLimit,
+        "memory limit {} is too small: the process already holds {} and needs {} more to work, but may have {} in all",
+        FormatByteLimit(options.limit_bytes), FormatBytes(taken_bytes), FormatBytes(kGrantedBytesMin),
+        FormatBytes(promised_bytes));
   }
   const std::optional<int64_t> guarded_bytes = options.inside_host ? std::nullopt : std::optional<int64_t>(promised_bytes);
   return std::make_unique<BoundedLedger>(options, granted_bytes, guarded_bytes);

@@ -5,10 +5,10 @@
 //   P(limit) = min(limit + 50 MiB, max(limit, 128 MiB))          what the operating system may ever see (VmHWM)
 //   P(limit) = baseline + libraries + emergency + grants
 //
-// baseline   resident bytes of the process when the session starts (command line: MeasureBaseline of process_tuning.h), or what the host
-//            already holds (library in a host: growth counts, so baseline is 0 and P is the limit + 50 MiB on top of it)
-// libraries  16 MiB for the code and tables of the libraries that queries touch later; where the process is ours, a guard drops them when the
-//            resident size comes near P (resident_guard.h)
+// baseline   resident bytes of the process when the session starts (command line: MeasureBaseline of process_tuning.h), or what
+//            the host already holds (library in a host: growth counts, so baseline is 0 and P is the limit + 50 MiB on top of it)
+// libraries  16 MiB for the code and tables of the libraries that queries touch later; where the process is ours, a guard drops
+//            them when the resident size comes near P (resident_guard.h)
 // emergency  4 MiB, never lent: building errors, and the spill path, must always be able to run
 // grants     what consumers share. Two doors lead in: MemoryConsumer::Reserve for our own structures, and
 //            MemoryConsumer::pool(), an arrow::MemoryPool that reserves before it allocates, for every Arrow buffer.
@@ -20,11 +20,12 @@
 //   - Reserve a phase's workspace before the phase and keep it to the end: nobody reserves while spilling.
 //   - A refused TryReserve means: spill what you hold, then try again. A refused Reserve is the plan's failure; its message
 //     names the largest consumers with their bytes.
-//   - A spillable consumer may hold its fair share, (grants - headroom - unspillable) / (active spillable consumers); a consumer is active
-//     from its first byte to its last. The share grows again when another one finishes. The headroom (1/16 of the grants, at most 8 MiB) is left to
-//     required requests, so that the next buffer of a scan does not have to wait until a full sort has spilled.
-//   - Reserve and pool() are for what the plan cannot do without. They may pass the share while memory is free, and they make others spill:
-//     a consumer that can spill asks with TryReserve and try_pool() first.
+//   - A spillable consumer may hold its fair share, (grants - headroom - unspillable) / (active spillable consumers); a consumer
+//     is active from its first byte to its last. The share grows again when another one finishes. The headroom (1/16 of the
+//     grants, at most 8 MiB) is left to required requests, so that the next buffer of a scan does not have to wait until a full
+//     sort has spilled.
+//   - Reserve and pool() are for what the plan cannot do without. They may pass the share while memory is free, and they make
+//     others spill: a consumer that can spill asks with TryReserve and try_pool() first.
 //   - Reclaim may be called from any thread, including the one that is inside Reserve of another consumer; it must not reserve,
 //     and must return 0 at once when the consumer is busy (the ledger then sets reclaim_requested(), polled at every batch).
 #pragma once
@@ -83,21 +84,23 @@ class MemoryConsumer {
   /// True when the ledger wants memory back: spill at the next batch. Cleared by the consumer's next Release.
   virtual bool reclaim_requested() const = 0;
 
-  /// An arrow::MemoryPool charged to this consumer. Owned by the ledger: valid as long as the ledger is. An allocation is met as by Reserve.
+  /// An arrow::MemoryPool charged to this consumer. Owned by the ledger: valid as long as the ledger is. An allocation is met as
+  /// by Reserve.
   virtual arrow::MemoryPool* pool() = 0;
 
-  /// The same, but an allocation is met as by TryReserve: a failure means "spill and try again". A buffer of one of the two pools may be
-  /// grown and freed through the other.
+  /// The same, but an allocation is met as by TryReserve: a failure means "spill and try again". A buffer of one of the two
+  /// pools may be grown and freed through the other.
   virtual arrow::MemoryPool* try_pool() = 0;
 };
 
 struct MemoryLedgerOptions {
-  int64_t limit_bytes = 0;               ///< the user's limit, at least kMinimumLimitBytes
-  int64_t baseline_bytes = 0;            ///< resident bytes that are not ours to lend
-  bool inside_host = false;              ///< library in a host program: promise growth <= limit + 50 MiB
+  int64_t limit_bytes = 0;     ///< the user's limit, at least kMinimumLimitBytes
+  int64_t baseline_bytes = 0;  ///< resident bytes that are not ours to lend
+  bool inside_host = false;    ///< library in a host program: promise growth <= limit + 50 MiB
   PoolPolicy policy = PoolPolicy::kFair;
 
-  /// A required request that finds no room waits for busy consumers to spill; it fails when none of them released anything for this long.
+  /// A required request that finds no room waits for busy consumers to spill; it fails when none of them released anything for
+  /// this long.
   int64_t stall_timeout_ms = 2000;
 };
 

@@ -62,8 +62,9 @@ TEST(MemoryLedger, RefusesLimitsThatCannotWork) {
   auto crowded = MemoryLedger::Make({.limit_bytes = 128 * kMiB, .baseline_bytes = 90 * kMiB});
   ASSERT_FALSE(crowded.ok());
   EXPECT_EQ(GetErrorKind(crowded.status()), ErrorKind::kMemoryLimit);
-  EXPECT_THAT(crowded.status().message(), HasSubstr("memory limit 128 MiB is too small: the process already holds 110.0 MiB and needs "
-                                                    "24.0 MiB more to work, but may have 128.0 MiB in all"));
+  EXPECT_THAT(crowded.status().message(),
+              HasSubstr("memory limit 128 MiB is too small: the process already holds 110.0 MiB and needs "
+                        "24.0 MiB more to work, but may have 128.0 MiB in all"));
 }
 
 // ---- reservations ----
@@ -120,9 +121,11 @@ TEST(MemoryLedger, RefusalNamesTheTopConsumers) {
   arrow::Status refused = sort->Reserve(12 * kMiB);
   EXPECT_EQ(GetErrorKind(refused), ErrorKind::kMemoryLimit);
   EXPECT_EQ(ExitCode(refused), 3);
-  EXPECT_THAT(refused.message(),
-              HasSubstr("memory limit too small: sort needs 12.0 MiB more; holding: join 35.0 MiB, scan lineitem 20.1 MiB, sort 18.0 MiB; "
-                        "of 80.0 MiB grants"));
+  EXPECT_THAT(
+      refused.message(),
+      HasSubstr(
+          "memory limit too small: sort needs 12.0 MiB more; holding: join 35.0 MiB, scan lineitem 20.1 MiB, sort 18.0 MiB; "
+          "of 80.0 MiB grants"));
   EXPECT_EQ(ledger->DescribeTopConsumers(2), "join 35.0 MiB, scan lineitem 20.1 MiB, and 1 more");
   EXPECT_EQ(MakeLedger(40 * kMiB)->DescribeTopConsumers(3), "nothing");
 }

@@ -34,7 +34,8 @@ constexpr bool kSanitized = false;
   if (kSanitized) GTEST_SKIP() << "resident sizes under a sanitizer are the sanitizer's"
 
 /// A ledger of exactly `granted_bytes`.
-inline std::unique_ptr<MemoryLedger> MakeLedger(int64_t granted_bytes, PoolPolicy policy = PoolPolicy::kFair, int64_t stall_timeout_ms = 2000) {
+inline std::unique_ptr<MemoryLedger> MakeLedger(int64_t granted_bytes, PoolPolicy policy = PoolPolicy::kFair,
+                                                int64_t stall_timeout_ms = 2000) {
   MemoryLedgerOptions options;
   options.limit_bytes = std::max(granted_bytes, kMinimumLimitBytes);
   options.inside_host = true;
@@ -69,8 +70,8 @@ inline void ExpectInChild(const std::function<std::string()>& body) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "child: " << message << " (status " << status << ")";
 }
 
-/// A spillable consumer that behaves as operators should: it reserves in steps, spills itself when refused and no step is left, answers the
-/// ledger's requests when it is not busy. Thread safe.
+/// A spillable consumer that behaves as operators should: it reserves in steps, spills itself when refused and no step is left,
+/// answers the ledger's requests when it is not busy. Thread safe.
 class TestSpiller : public Reclaimer {
  public:
   TestSpiller(MemoryLedger* ledger, std::string name) : consumer_(ledger->AddConsumer(std::move(name), this)) {}

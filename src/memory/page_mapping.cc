@@ -9,7 +9,8 @@
 namespace icebound::memory {
 
 uint8_t* MapPages(int64_t bytes) {
-  void* address = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* address =
+      mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) return nullptr;
   // Fails on kernels without transparent huge pages, where there is nothing to forbid.
   (void)madvise(address, static_cast<size_t>(bytes), MADV_NOHUGEPAGE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system calls the allocator stands on. Ranges are anonymous, private, whole pages, and never backed by huge pages: a huge page
-// would make 2 MiB resident when 4 KiB were charged. None of these touches a page; fresh ranges read as zeros.
+// The system calls the allocator stands on. Ranges are anonymous, private, whole pages, and never backed by huge pages: a huge
+// page would make 2 MiB resident when 4 KiB were charged. None of these touches a page; fresh ranges read as zeros.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@ namespace icebound::memory {
 /// transparent huge pages. Call once, first thing in main, before threads start; never in a host program.
 void TuneProcessForBound();
 
-/// The resident bytes to take as MemoryLedgerOptions::baseline_bytes in such a program: what is left after the libraries' start-up code and
-/// tables were dropped (resident_guard.h). Call when everything that starts with the program has started.
+/// The resident bytes to take as MemoryLedgerOptions::baseline_bytes in such a program: what is left after the libraries'
+/// start-up code and tables were dropped (resident_guard.h). Call when everything that starts with the program has started.
 int64_t MeasureBaseline();
 
 }  // namespace icebound::memory

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The promise, as the operating system measures it: a process of its own fills its ledger to the brim on two threads, runs kernels all the
-// while, and its high-water mark is read at the end.
+// The promise, as the operating system measures it: a process of its own fills its ledger to the brim on two threads, runs
+// kernels all the while, and its high-water mark is read at the end.
 #include <arrow/builder.h>
 #include <arrow/compute/api.h>
 #include <arrow/compute/initialize.h>
@@ -44,7 +44,8 @@ arrow::Status RunKernels(arrow::MemoryPool* pool, uint64_t seed) {
   for (const char* name : {"unique", "value_counts", "dictionary_encode", "sum", "mean", "min_max", "is_null"}) {
     ARROW_RETURN_NOT_OK(cp::CallFunction(name, {n}, &context).status());
   }
-  for (const char* name : {"utf8_upper", "utf8_length", "ascii_reverse", "binary_length", "dictionary_encode", "utf8_trim_whitespace"}) {
+  for (const char* name :
+       {"utf8_upper", "utf8_length", "ascii_reverse", "binary_length", "dictionary_encode", "utf8_trim_whitespace"}) {
     ARROW_RETURN_NOT_OK(cp::CallFunction(name, {s}, &context).status());
   }
   ARROW_ASSIGN_OR_RAISE(arrow::Datum indices, cp::CallFunction("array_sort_indices", {n}, &context));

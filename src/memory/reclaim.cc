@@ -167,9 +167,11 @@ arrow::Result<bool> BoundedLedger::AttemptAfterReclaim(const Request& request, B
   }
 }
 
-ConsumerAccount* BoundedLedger::PinVictim(const Request& request, const std::vector<ConsumerAccount*>& tried, int64_t* excess_bytes) {
+ConsumerAccount* BoundedLedger::PinVictim(const Request& request, const std::vector<ConsumerAccount*>& tried,
+                                          int64_t* excess_bytes) {
   std::lock_guard lock(mutex_);
-  const bool fairly = policy_ == PoolPolicy::kFair && request.urgency == Urgency::kOptional && request.account->reclaimer != nullptr;
+  const bool fairly =
+      policy_ == PoolPolicy::kFair && request.urgency == Urgency::kOptional && request.account->reclaimer != nullptr;
   const int64_t share_bytes = fairly ? ShareLocked(request.account) : 0;
   ConsumerAccount* largest = nullptr;
   for (ConsumerAccount* account : spillable_) {
@@ -226,8 +228,9 @@ arrow::Status BoundedLedger::RefusedError(const Request& request) const {
     std::lock_guard lock(mutex_);
     name = request.account->name;
   }
-  return MakeError(ErrorKind::kMemoryLimit, "memory limit too small: {} needs {} more; holding: {}; of {} grants (memory limit {})", name,
-                   FormatBytes(request.bytes), DescribeTopConsumers(4), FormatBytes(granted_bytes_), FormatByteLimit(limit_bytes_));
+  return MakeError(
+      ErrorKind::kMemoryLimit, "memory limit too small: {} needs {} more; holding: {}; of {} grants (memory limit {})", name,
+      FormatBytes(request.bytes), DescribeTopConsumers(4), FormatBytes(granted_bytes_), FormatByteLimit(limit_bytes_));
 }
 
 }  // namespace icebound::memory

@@ -19,8 +19,8 @@
 namespace icebound::memory {
 namespace {
 
-using ::testing::HasSubstr;
 using std::chrono::milliseconds;
+using ::testing::HasSubstr;
 
 /// The ledger of a 512 MiB session; optional requests may have `kLendable` of it.
 constexpr int64_t kGrants = 480 * kMiB;
@@ -301,8 +301,8 @@ TEST(Reclaim, AConsumerMayGoWhileItIsReclaimedFrom) {
 // ---- contention ----
 
 TEST(Contention, AGrabberOfEveryFreedByteStarvesNobody) {
-  // Somebody takes all there is, gives every now and then a little back, and takes it again at once. A sort that spilled, and now needs
-  // its merge buffers, must get them.
+  // Somebody takes all there is, gives every now and then a little back, and takes it again at once. A sort that spilled, and
+  // now needs its merge buffers, must get them.
   auto ledger = MakeLedger(64 * kMiB);
   std::atomic<bool> stop{false};
   std::atomic<int64_t> grabbed_times{0};

@@ -12,8 +12,8 @@
 namespace icebound::memory {
 namespace {
 
-// A block up to this size keeps its addresses when its pages are given back. A process may have 65,530 mappings by default; holes of at
-// least 256 KiB reach that only beyond 16 GiB.
+// A block up to this size keeps its addresses when its pages are given back. A process may have 65,530 mappings by default;
+// holes of at least 256 KiB reach that only beyond 16 GiB.
 constexpr int64_t kBareBytesMax = 256 << 10;
 
 // From here on moving page tables is cheaper than copying bytes (a copy also faults the new pages in).
@@ -49,7 +49,8 @@ void ResidentAllocator::Free(uint8_t* block, int64_t bytes, int64_t alignment) {
   FreeBlockOf(block, BlockBytes(bytes, alignment));
 }
 
-uint8_t* ResidentAllocator::Reallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes, int64_t alignment, int64_t ceiling_bytes) {
+uint8_t* ResidentAllocator::Reallocate(uint8_t* block, int64_t old_bytes, int64_t new_bytes, int64_t alignment,
+                                       int64_t ceiling_bytes) {
   const int64_t old_block_bytes = BlockBytes(old_bytes, alignment);
   const int64_t new_block_bytes = BlockBytes(new_bytes, alignment);
   if (old_bytes == 0) return Allocate(new_bytes, alignment, ceiling_bytes);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The allocator below every pool of a ledger. It commits before it maps, and a freed block stays committed until the system has its
-// pages back, so that its CommittedBytes never lies below what is resident.
+// The allocator below every pool of a ledger. It commits before it maps, and a freed block stays committed until the system has
+// its pages back, so that its CommittedBytes never lies below what is resident.
 //
 //   up to 8 KiB     slabs (slab_allocator.h)
-//   up to 4 MiB     one mapping a block, size classes in quarter steps (size_classes.h). A freed block waits, with its pages, on the free
-//                   list of its class; the list's link lies inside the block.
+//   up to 4 MiB     one mapping a block, size classes in quarter steps (size_classes.h). A freed block waits, with its pages, on
+//                   the free list of its class; the list's link lies inside the block.
 //   beyond          one mapping a block, exact to the page, unmapped when freed, grown and shrunk by mremap
 //
-// Trim takes free blocks, largest class first, and gives them back: blocks up to 256 KiB keep their addresses ("bare") because many small
-// holes would use up the mappings a process may have (the addresses go too when there are no others); larger ones are unmapped. Free blocks beyond `retained_bytes_max` are trimmed
-// as they come.
+// Trim takes free blocks, largest class first, and gives them back: blocks up to 256 KiB keep their addresses ("bare") because
+// many small holes would use up the mappings a process may have (the addresses go too when there are no others); larger ones are
+// unmapped. Free blocks beyond `retained_bytes_max` are trimmed as they come.
 //
-// Reallocate never holds two copies that were not both committed: within a class nothing happens; a large block moves its page tables
-// (mremap); a small one is copied, and when there is no room for the copy, a block of its own mapping is moved after all.
+// Reallocate never holds two copies that were not both committed: within a class nothing happens; a large block moves its page
+// tables (mremap); a small one is copied, and when there is no room for the copy, a block of its own mapping is moved after all.
 #pragma once
 
 #include <array>
@@ -39,8 +39,8 @@ class ResidentAllocator {
   ResidentAllocator& operator=(const ResidentAllocator&) = delete;
   ~ResidentAllocator();
 
-  /// A block of BlockBytes(bytes, alignment); null when committing it would pass the ceiling (or there is no address space). A request
-  /// for 0 bytes gets a valid address that must not be touched.
+  /// A block of BlockBytes(bytes, alignment); null when committing it would pass the ceiling (or there is no address space). A
+  /// request for 0 bytes gets a valid address that must not be touched.
   uint8_t* Allocate(int64_t bytes, int64_t alignment, int64_t ceiling_bytes);
 
   /// Resizes, keeping the first min(old, new) bytes. Null when refused; then the old block is as it was.
@@ -75,8 +75,10 @@ class ResidentAllocator {
   uint8_t* TakeFreeBlock(int64_t block_bytes);
   uint8_t* MapBlock(int64_t block_bytes, int64_t ceiling_bytes);
   void ReturnToSystem(uint8_t* block, int64_t block_bytes);
-  uint8_t* ResizeBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t keep_bytes, int64_t ceiling_bytes);
-  uint8_t* MoveToNewBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t keep_bytes, int64_t ceiling_bytes);
+  uint8_t* ResizeBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t keep_bytes,
+                       int64_t ceiling_bytes);
+  uint8_t* MoveToNewBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t keep_bytes,
+                          int64_t ceiling_bytes);
   uint8_t* RemapBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t ceiling_bytes);
   bool Commit(int64_t bytes, int64_t ceiling_bytes);
   void Uncommit(int64_t bytes);

@@ -59,7 +59,8 @@ void RunRandomly(ResidentAllocator* allocator, uint64_t seed, int steps) {
       block.bytes = new_bytes;
       Fill(block);
     } else {
-      ASSERT_TRUE(HoldsMark(block.address, block.bytes, block.mark)) << "another block wrote into one of " << block.bytes << " bytes";
+      ASSERT_TRUE(HoldsMark(block.address, block.bytes, block.mark))
+          << "another block wrote into one of " << block.bytes << " bytes";
       allocator->Free(block.address, block.bytes, block.alignment);
       block = blocks.back();
       blocks.pop_back();
@@ -91,7 +92,8 @@ TEST(ResidentAllocator, ManyThreadsShareIt) {
   CommittedBytes committed;
   ResidentAllocator allocator(&committed, 4 * kMiB);
   std::vector<std::thread> threads;
-  for (uint64_t seed = 1; seed <= 4; ++seed) threads.emplace_back([&allocator, seed] { RunRandomly(&allocator, seed, kSanitized ? 100 : 400); });
+  for (uint64_t seed = 1; seed <= 4; ++seed)
+    threads.emplace_back([&allocator, seed] { RunRandomly(&allocator, seed, kSanitized ? 100 : 400); });
   std::atomic<bool> done{false};
   std::thread trimmer([&] {
     while (!done) {

@@ -27,8 +27,8 @@ struct Mapping {
   int64_t resident_bytes = 0;
 };
 
-/// Private, read-only mappings of files without a single page of their own. A page of its own (a relocated pointer table, a debugger's
-/// breakpoint) would be lost by dropping it, so such a mapping is left alone.
+/// Private, read-only mappings of files without a single page of their own. A page of its own (a relocated pointer table, a
+/// debugger's breakpoint) would be lost by dropping it, so such a mapping is left alone.
 std::vector<Mapping> CleanFileMappings() {
   std::vector<Mapping> mappings;
   std::FILE* file = std::fopen("/proc/self/smaps", "re");

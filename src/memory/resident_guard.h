@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The last line of the promise, for a program that owns its process: what no ledger sees. The pages of Arrow's code and constant tables count as
-// resident once they were touched, and a query that uses many kernels touches 30 MiB of them, of which it needs a third at a time. They are
-// clean copies of files, so the system can have them back at any moment; the next use maps them again from the page cache (measured: dropping
-// them every 20 ms cost a two-thread decode nothing that could be told from noise).
+// The last line of the promise, for a program that owns its process: what no ledger sees. The pages of Arrow's code and constant
+// tables count as resident once they were touched, and a query that uses many kernels touches 30 MiB of them, of which it needs
+// a third at a time. They are clean copies of files, so the system can have them back at any moment; the next use maps them
+// again from the page cache (measured: dropping them every 20 ms cost a two-thread decode nothing that could be told from noise).
 //
 // So the guard looks at the resident size now and then, and when it comes near the promise, drops them.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace icebound::memory {
 
-/// Gives the clean pages of the program's and libraries' files back to the system; returns the bytes that were resident. Thread safe. About a
-/// millisecond, and as much again for mapping the useful part back.
+/// Gives the clean pages of the program's and libraries' files back to the system; returns the bytes that were resident. Thread
+/// safe. About a millisecond, and as much again for mapping the useful part back.
 int64_t DropLibraryPages();
 
 /// Thread safe.
@@ -26,7 +26,8 @@ class ResidentGuard {
   ResidentGuard& operator=(const ResidentGuard&) = delete;
   ~ResidentGuard();
 
-  /// To be called wherever memory is asked for: every 64th call of a thread looks at the resident size (2 microseconds), the others only count.
+  /// To be called wherever memory is asked for: every 64th call of a thread looks at the resident size (2 microseconds), the
+  /// others only count.
   void Tick() {
     thread_local uint32_t ticks = 0;
     if ((++ticks & 63) == 0) Check();

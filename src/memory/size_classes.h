@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The block sizes of the resident allocator: quarter steps of powers of two, so that a block is at most a quarter larger than what
-// was asked for.
+// The block sizes of the resident allocator: quarter steps of powers of two, so that a block is at most a quarter larger than
+// what was asked for.
 //
 //   request               block                                         kept when freed
 //   1 B .. 8 KiB          64-byte steps to 512, then quarter steps      in its slab

@@ -9,7 +9,8 @@
 namespace icebound::memory {
 
 SlabAllocator::~SlabAllocator() {
-  // Live blocks here are a caller's fault (the ledger reports it); their region is left mapped rather than pulled from under them.
+  // Live blocks here are a caller's fault (the ledger reports it); their region is left mapped rather than pulled from under
+  // them.
   committed_->Subtract(spare_bytes());
   if (committed_bytes() == spare_bytes()) {
     for (uint8_t* region : regions_) {

@@ -10,9 +10,10 @@
 //         0          64                          used                64 KiB
 //                                                committed: `used` in whole pages
 //
-// A slab serves one size class. Its pages are committed as the used part grows, so an almost empty slab costs one page, not 64 KiB.
-// Freed blocks form a list inside the slab. A slab whose last block was freed leaves its class, its pages still committed; the next
-// slab any class needs is taken from these, and Trim gives them back to the system. Addresses are kept for reuse until the end.
+// A slab serves one size class. Its pages are committed as the used part grows, so an almost empty slab costs one page, not 64
+// KiB. Freed blocks form a list inside the slab. A slab whose last block was freed leaves its class, its pages still committed;
+// the next slab any class needs is taken from these, and Trim gives them back to the system. Addresses are kept for reuse until
+// the end.
 //
 // Each class has its own mutex, the spare slabs another one, taken after it.
 #pragma once
@@ -89,9 +90,9 @@ class SlabAllocator {
   std::array<SizeClass, kSmallClassCount> classes_;
 
   std::mutex slabs_mutex_;
-  Slab* spare_slabs_ = nullptr;         // guarded by slabs_mutex_: committed, no live block
-  std::vector<uint8_t*> bare_slabs_;    // guarded by slabs_mutex_: addresses without pages; has room for every slab there is
-  std::vector<uint8_t*> regions_;       // guarded by slabs_mutex_
+  Slab* spare_slabs_ = nullptr;       // guarded by slabs_mutex_: committed, no live block
+  std::vector<uint8_t*> bare_slabs_;  // guarded by slabs_mutex_: addresses without pages; has room for every slab there is
+  std::vector<uint8_t*> regions_;     // guarded by slabs_mutex_
 };
 
 }  // namespace icebound::memory

@@ -90,7 +90,7 @@ std::vector<Column> EveryType() {
       {arrow::list(arrow::list(arrow::utf8())), R"([[["a"], null], null, [], [["b", null], []], [["c"]]])"},
       {arrow::map(arrow::utf8(), arrow::int32()), R"([[["a", 1]], null, [], [["b", null], ["c", 2]], [["d", 3]]])"},
       {arrow::struct_({arrow::field("x", arrow::int32()), arrow::field("y", arrow::utf8_view())}),
-       R"([{"x": 1, "y": "a"}, null, {"x": null, "y": "b"}, {"x": 4, "y": "another string longer than a view"}, {"x": 5, "y": null}])"},
+       R"([{"x": 1, "y": "a"}, null, {"x": null, "y": "b"}, {"x": 4, "y": "a text longer than a view"}, {"x": 5, "y": null}])"},
       {arrow::sparse_union({arrow::field("i", arrow::int32()), arrow::field("s", arrow::utf8())}),
        R"([[0, 1], [1, "a"], [0, null], [1, null], [1, "b"]])"},
       {arrow::dense_union({arrow::field("i", arrow::int32()), arrow::field("s", arrow::utf8())}),

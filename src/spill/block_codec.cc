@@ -129,7 +129,7 @@ void CompressionGauge::AddCompressed(int64_t raw_bytes, int64_t stored_bytes) {
   window_raw_bytes_ += raw_bytes;
   window_stored_bytes_ += stored_bytes;
   if (window_raw_bytes_ < kWindowBytes) return;
-  const bool pays = static_cast<double>(window_stored_bytes_) <= (1.0 - kMinSaving) * static_cast<double>(window_raw_bytes_);
+  const bool pays = static_cast<double>(window_stored_bytes_) <= (1.0 - min_saving_) * static_cast<double>(window_raw_bytes_);
   if (pays) {
     next_pause_bytes_ = kFirstPauseBytes;
   } else {

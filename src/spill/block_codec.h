@@ -89,8 +89,8 @@ class PieceCursor {
   size_t position_ = 0;  // in parts_[part_]
 };
 
-/// Says whether compressing pays for one file: while the last kWindowBytes saved less than kMinSaving, blocks are stored plain; a
-/// pause, doubled each time, is followed by another look, since data changes (say, from one column to the next). Not thread safe.
+/// Says whether compressing pays for one file: while the last kWindowBytes saved less than `min_saving` of themselves, blocks are
+/// stored plain; a pause, doubled each time, is followed by another look, since data changes. Not thread safe.
 class CompressionGauge {
  public:
   static constexpr int64_t kWindowBytes = int64_t{512} << 10;
@@ -98,11 +98,14 @@ class CompressionGauge {
   static constexpr int64_t kFirstPauseBytes = int64_t{32} << 20;
   static constexpr int64_t kLastPauseBytes = int64_t{1} << 30;
 
+  explicit CompressionGauge(double min_saving = kMinSaving) : min_saving_(min_saving) {}
+
   bool ShouldCompress() const { return pause_left_bytes_ <= 0; }
   void AddCompressed(int64_t raw_bytes, int64_t stored_bytes);
   void AddPlain(int64_t raw_bytes) { pause_left_bytes_ -= raw_bytes; }
 
  private:
+  const double min_saving_;
   int64_t window_raw_bytes_ = 0;
   int64_t window_stored_bytes_ = 0;
   int64_t pause_left_bytes_ = 0;

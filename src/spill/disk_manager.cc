@@ -60,15 +60,16 @@ arrow::Result<std::unique_ptr<DiskManager>> DiskManager::Make(const DiskManagerO
   ARROW_ASSIGN_OR_RAISE(auto scratch, ScratchBuffers::Make(ScratchCount(options.scratch_buffers), options.pool));
   ARROW_ASSIGN_OR_RAISE(auto directory, PrivateDirectory::Make(parent));
   const int64_t limit_bytes = options.limit_bytes.value_or(directory->free_bytes() / 10 * 9);
-  return std::unique_ptr<DiskManager>(new DiskManager(
-      std::make_shared<SpillStore>(std::move(directory), limit_bytes, OpenFilesMax(options.max_open_files), std::move(scratch))));
+  auto store =
+      std::make_shared<SpillStore>(std::move(directory), limit_bytes, OpenFilesMax(options.max_open_files), std::move(scratch));
+  return std::unique_ptr<DiskManager>(new DiskManager(std::move(store)));
 }
 
 DiskManager::~DiskManager() { store_->directory->Remove(); }
 
-arrow::Result<std::shared_ptr<SpillFile>> DiskManager::CreateFile(std::string_view purpose) {
+arrow::Result<std::shared_ptr<SpillFile>> DiskManager::CreateFile(std::string_view purpose, double min_saving) {
   const int64_t number = store_->created_files.fetch_add(1, std::memory_order_relaxed);
-  return SpillFile::Create(store_, FileName(number, purpose));
+  return SpillFile::Create(store_, FileName(number, purpose), min_saving);
 }
 
 const std::string& DiskManager::directory() const { return store_->directory->path(); }

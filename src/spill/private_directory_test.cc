@@ -24,7 +24,8 @@ using ::testing::UnorderedElementsAre;
 
 std::string BaseName(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-/// A child process that spills into `directory`, reports its private directory, and then waits until told to check its file and end.
+/// A child process that spills into `directory`, reports its private directory, and then waits until told to check its file
+/// and end.
 class SpillingProcess {
  public:
   explicit SpillingProcess(const std::string& directory) {

@@ -67,11 +67,13 @@ int PunchHole(int fd, int64_t offset, int64_t bytes) {
 
 }  // namespace
 
-SpillFile::SpillFile(std::shared_ptr<SpillStore> store, std::string name) : store_(std::move(store)), handle_(std::move(name)) {}
+SpillFile::SpillFile(std::shared_ptr<SpillStore> store, std::string name, double min_saving)
+    : store_(std::move(store)), handle_(std::move(name)), gauge_(min_saving) {}
 
-arrow::Result<std::shared_ptr<SpillFile>> SpillFile::Create(std::shared_ptr<SpillStore> store, std::string name) {
+arrow::Result<std::shared_ptr<SpillFile>> SpillFile::Create(std::shared_ptr<SpillStore> store, std::string name,
+                                                            double min_saving) {
   ICEBOUND_INJECT("spill.create");
-  std::shared_ptr<SpillFile> file(new SpillFile(std::move(store), std::move(name)));
+  std::shared_ptr<SpillFile> file(new SpillFile(std::move(store), std::move(name), min_saving));
   ARROW_RETURN_NOT_OK(file->store_->handles.Acquire(file->handle_, FileHandles::Mode::kCreate).status());
   return file;
 }

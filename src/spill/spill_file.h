@@ -43,8 +43,8 @@ constexpr int64_t kAllBlocks = std::numeric_limits<int64_t>::max();
 /// What to read, and which of it to free behind the reader.
 struct ReadOptions {
   int64_t first_block = 0;
-  /// Where first_block begins, when the caller remembers it: stored_bytes() just before it was appended. Unknown (-1), it is found
-  /// over the heads of the blocks before it, which must not be freed then.
+  /// Where first_block begins, when the caller remembers it: stored_bytes() just before it was appended. Unknown (-1), it is
+  /// found over the heads of the blocks before it, which must not be freed then.
   int64_t first_offset = -1;
   int64_t end_block = kAllBlocks;  ///< exclusive
   /// Blocks in [consume_begin, consume_end) are freed on disk once read. Ranges of the readers of one file must not overlap, and
@@ -60,7 +60,7 @@ struct ReadOptions {
 class SpillFile : public std::enable_shared_from_this<SpillFile> {
  public:
   /// Called by DiskManager::CreateFile.
-  static arrow::Result<std::shared_ptr<SpillFile>> Create(std::shared_ptr<SpillStore> store, std::string name);
+  static arrow::Result<std::shared_ptr<SpillFile>> Create(std::shared_ptr<SpillStore> store, std::string name, double min_saving);
   ~SpillFile();
 
   SpillFile(const SpillFile&) = delete;
@@ -93,7 +93,7 @@ class SpillFile : public std::enable_shared_from_this<SpillFile> {
  private:
   friend class SpillReader;
 
-  SpillFile(std::shared_ptr<SpillStore> store, std::string name);
+  SpillFile(std::shared_ptr<SpillStore> store, std::string name, double min_saving);
 
   // These write one block at end_offset_ and complete its head.
   arrow::Status WritePlain(std::span<const std::span<const uint8_t>> parts, BlockHead* head);

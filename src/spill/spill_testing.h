@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -122,6 +123,7 @@ inline int OpenDescriptors(const std::string& directory) {
 
 enum class Content { kZeros, kText, kRandom, kMixed };
 
+/// `size` bytes: zeros; letters that LZ4 halves or so; noise; or both by turns of 64 KiB.
 inline std::vector<uint8_t> MakeBytes(int64_t size, Content content, std::mt19937_64& random) {
   std::vector<uint8_t> bytes(static_cast<size_t>(size));
   if (content == Content::kZeros) return bytes;
@@ -129,9 +131,8 @@ inline std::vector<uint8_t> MakeBytes(int64_t size, Content content, std::mt1993
   for (size_t i = 0; i < bytes.size(); i += 8) {
     const bool noise = content == Content::kRandom || (content == Content::kMixed && (i >> 16) % 2 == 0);
     const uint64_t value = random();
-    for (size_t j = i; j < std::min(i + 8, bytes.size()); ++j) {
-      bytes[j] = noise ? static_cast<uint8_t>(value >> (8 * (j - i))) : static_cast<uint8_t>(kLetters[(value % 32) + (j - i)]);
-    }
+    const void* source = noise ? static_cast<const void*>(&value) : kLetters + value % 32;
+    std::memcpy(bytes.data() + i, source, std::min<size_t>(8, bytes.size() - i));
   }
   return bytes;
 }

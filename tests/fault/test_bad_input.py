@@ -29,7 +29,7 @@ def fails(run, arguments, exit_code, *words, **options):
 
 @pytest.mark.parametrize("limit", ["", "12XB", "-1MB", "99999999TB", "0", "MB", "1..5MB"])
 def test_memory_limit_texts(run, limit):
-    fails(run, ["--memory-limit", limit, "sql", "SELECT 1"], 2, limit or "empty")
+    fails(run, ["--memory-limit", limit, "sql", "SELECT 1"], 2, f"'{limit}'")  # the text is quoted back
 
 
 def test_limit_below_the_minimum(run):

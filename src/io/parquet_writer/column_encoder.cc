@@ -217,7 +217,9 @@ arrow::Status ColumnEncoder::FinishPage(EncodeWorkspace* workspace) {
 
 void ColumnEncoder::IndexPage(int64_t page_bytes) {
   const int64_t nulls = page_levels_ - page_values_;
-  const EncodedBounds bounds = CutBounds(values_->TakePageBounds(), kCutBytes, is_text_);
+  EncodedBounds bounds = values_->TakePageBounds();
+  // A value of fixed length has no shorter form: readers, and the index builder itself, expect all its bytes.
+  if (options_.descriptor->physical_type() != parquet::Type::FIXED_LEN_BYTE_ARRAY) bounds = CutBounds(bounds, kCutBytes, is_text_);
   parquet::EncodedStatistics statistics;
   statistics.set_null_count(nulls);
   statistics.all_null_value = page_values_ == 0;

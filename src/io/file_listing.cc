@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::string_view kSpecial = "*?[{";
 constexpr size_t kMaxAlternatives = 1000;
-constexpr int kMaxDirectoryDepth = 128;  // beyond any sane layout; stops symbolic links that go in circles
 
 struct DirectoryEntry {
   std::string name;
   bool is_directory = false;
   int64_t size_bytes = 0;
   int64_t modified_ns = 0;
+  std::pair<uint64_t, uint64_t> identity;  // device and inode; zeros where the store has none
 };
 
 bool IsHidden(std::string_view name) { return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos); }
@@ -81,6 +81,13 @@ class Store {
     return FromStat(path, info);
   }
 
+  /// Device and inode of a local directory.
+  std::pair<uint64_t, uint64_t> Identity(const std::string& path) const {
+    struct stat info;
+    if (!location_.is_local || stat(path.c_str(), &info) != 0) return {};
+    return {info.st_dev, info.st_ino};
+  }
+
   /// Calls `visit` for every entry of one directory, in no particular order.
   arrow::Status ForEach(const std::string& directory, const std::function<arrow::Status(const DirectoryEntry&)>& visit) const {
     return location_.is_local ? ForEachLocal(directory, visit) : ForEachRemote(directory, visit);
@@ -98,7 +105,8 @@ class Store {
     return {.name = std::move(name),
             .is_directory = S_ISDIR(info.st_mode),
             .size_bytes = info.st_size,
-            .modified_ns = info.st_mtim.tv_sec * int64_t{1000000000} + info.st_mtim.tv_nsec};
+            .modified_ns = info.st_mtim.tv_sec * int64_t{1000000000} + info.st_mtim.tv_nsec,
+            .identity = {info.st_dev, info.st_ino}};
   }
 
   static arrow::Status ForEachLocal(const std::string& directory, const std::function<arrow::Status(const DirectoryEntry&)>& visit) {
@@ -202,58 +210,73 @@ class FileListing::Collector {
     return listing_->Add(path, entry.size_bytes, entry.modified_ns);
   }
 
-  arrow::Status AddTree(const std::string& directory, int depth) {
-    if (depth > kMaxDirectoryDepth) return TooDeep(directory);
-    std::vector<std::string> below;
+  arrow::Status AddRoot(const std::string& directory, const DirectoryEntry& entry) {
+    inside_.push_back(entry.identity);
+    return AddTree(directory);
+  }
+
+  arrow::Status AddTree(const std::string& directory) {
+    std::vector<DirectoryEntry> below;
     ARROW_RETURN_NOT_OK(store_.ForEach(directory, [&](const DirectoryEntry& entry) -> arrow::Status {
       if (IsHidden(entry.name)) return arrow::Status::OK();
       if (entry.is_directory) {
-        below.push_back(entry.name);
+        below.push_back(entry);
         return arrow::Status::OK();
       }
       return entry.name.ends_with(".parquet") ? AddFile(Join(directory, entry.name), entry) : arrow::Status::OK();
     }));
-    for (const std::string& name : below) ARROW_RETURN_NOT_OK(AddTree(Join(directory, name), depth + 1));
+    for (const DirectoryEntry& entry : below) {
+      ARROW_RETURN_NOT_OK(Enter(directory, entry, [&](const std::string& path) { return AddTree(path); }));
+    }
     return arrow::Status::OK();
   }
 
   /// Adds what parts[at..] match below `directory`.
-  arrow::Status AddMatches(const std::string& directory, const std::vector<std::string>& parts, size_t at, int depth) {
-    if (depth > kMaxDirectoryDepth) return TooDeep(directory);
+  arrow::Status AddMatches(const std::string& directory, const std::vector<std::string>& parts, size_t at) {
     const bool last = at + 1 == parts.size();
     const std::string& part = parts[at];
     if (!HasPattern(part)) {
       const std::string path = Join(directory, part);
-      if (!last) return AddMatches(path, parts, at + 1, depth + 1);
+      if (!last) return Enter(directory, {.name = part, .identity = store_.Identity(path)}, [&](const std::string& below) { return AddMatches(below, parts, at + 1); });
       ARROW_ASSIGN_OR_RAISE(const std::optional<DirectoryEntry> entry, store_.Inspect(path));
       return entry.has_value() && !entry->is_directory ? AddFile(path, *entry) : arrow::Status::OK();
     }
     const bool any_depth = part == "**";
-    if (any_depth && !last) ARROW_RETURN_NOT_OK(AddMatches(directory, parts, at + 1, depth));  // ** as no directory at all
-    std::vector<std::string> below;
+    if (any_depth && !last) ARROW_RETURN_NOT_OK(AddMatches(directory, parts, at + 1));  // ** as no directory at all
+    std::vector<DirectoryEntry> below;
     // A pattern only meets hidden names when it begins with their first character itself.
     const bool wants_hidden = part.starts_with('.') || part.starts_with('_');
     const arrow::Status listed = store_.ForEach(directory, [&](const DirectoryEntry& entry) -> arrow::Status {
       if (IsHidden(entry.name) && !wants_hidden) return arrow::Status::OK();
       if (!any_depth && !MatchesPattern(part, entry.name)) return arrow::Status::OK();
-      if (entry.is_directory && (any_depth || !last)) below.push_back(entry.name);
+      if (entry.is_directory && (any_depth || !last)) below.push_back(entry);
       return !entry.is_directory && last ? AddFile(Join(directory, entry.name), entry) : arrow::Status::OK();
     });
     // A directory that the pattern spells out need not exist: then it matches nothing.
     if (!listed.ok() && GetErrorKind(listed) != ErrorKind::kNotFound) return listed;
-    for (const std::string& name : below) ARROW_RETURN_NOT_OK(AddMatches(Join(directory, name), parts, any_depth ? at : at + 1, depth + 1));
+    for (const DirectoryEntry& entry : below) {
+      ARROW_RETURN_NOT_OK(Enter(directory, entry, [&](const std::string& path) { return AddMatches(path, parts, any_depth ? at : at + 1); }));
+    }
     return arrow::Status::OK();
   }
 
   const Store& store() const { return store_; }
 
  private:
-  static arrow::Status TooDeep(const std::string& directory) {
-    return MakeError(ErrorKind::kInvalidInput, "{} is more than {} directories deep: do its links go in a circle?", directory, kMaxDirectoryDepth);
+  /// Goes into a directory, unless it is one we are in already: links may lead back up.
+  template <typename Visit>
+  arrow::Status Enter(const std::string& directory, const DirectoryEntry& entry, Visit&& visit) {
+    const bool known = entry.identity != std::pair<uint64_t, uint64_t>();
+    if (known && std::find(inside_.begin(), inside_.end(), entry.identity) != inside_.end()) return arrow::Status::OK();
+    inside_.push_back(entry.identity);
+    const arrow::Status status = visit(Join(directory, entry.name));
+    inside_.pop_back();
+    return status;
   }
 
   const Store store_;
   FileListing* const listing_;
+  std::vector<std::pair<uint64_t, uint64_t>> inside_;  // directories from the start down to here
 };
 
 arrow::Result<FileListing> FileListing::List(const Location& location, memory::MemoryConsumer* consumer) {
@@ -268,7 +291,7 @@ arrow::Result<FileListing> FileListing::List(const Location& location, memory::M
     return listing;
   }
   if (entry.has_value()) {
-    ARROW_RETURN_NOT_OK(collector.AddTree(path, 0));
+    ARROW_RETURN_NOT_OK(collector.AddRoot(path, *entry));
     if (listing.entries_.empty()) {
       return MakeError(ErrorKind::kNotFound, "no Parquet files in the directory {}: none of its files ends in \".parquet\"", location.text);
     }
@@ -282,7 +305,7 @@ arrow::Result<FileListing> FileListing::List(const Location& location, memory::M
         if (to > from) parts.push_back(pattern.substr(from, to - from));
         from = to + 1;
       }
-      if (!parts.empty()) ARROW_RETURN_NOT_OK(collector.AddMatches(start, parts, 0, 0));
+      if (!parts.empty()) ARROW_RETURN_NOT_OK(collector.AddMatches(start, parts, 0));
     }
     if (listing.entries_.empty()) return MakeError(ErrorKind::kNotFound, "no files match {}", location.text);
   } else {

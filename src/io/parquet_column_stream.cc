@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/parquet_column_stream.h"
 
+#include <parquet/column_reader.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -61,7 +63,9 @@ arrow::Status ColumnStream::Fill(int64_t count) {
 arrow::Result<std::string_view> ColumnStream::Peek(int64_t count) {
   NextRange();
   if (LeftInRange() <= 0) return std::string_view();
-  ARROW_RETURN_NOT_OK(Fill(count));
+  // Arrow asks for far more than a header takes, and again for twice as much when it was not enough.
+  const bool first_try = count <= static_cast<int64_t>(parquet::kDefaultPageHeaderSize);
+  ARROW_RETURN_NOT_OK(Fill(first_try ? std::min(count, options_.buffer_bytes) : count));
   const std::string_view view = Buffered().substr(0, static_cast<size_t>(count));
   ARROW_RETURN_NOT_OK(CheckPageHeader(view));
   return view;
@@ -101,16 +105,12 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> ColumnStream::Read(int64_t count) 
     position_ += count;
     return std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(have.data()), count);
   }
-  if (page_ == nullptr || page_.use_count() > 1) {
-    ARROW_ASSIGN_OR_RAISE(page_, arrow::AllocateResizableBuffer(count, options_.pool));
-  } else {
-    ARROW_RETURN_NOT_OK(page_->Resize(count, /*shrink_to_fit=*/false));
-  }
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> page, arrow::AllocateBuffer(count, options_.pool));
   const int64_t kept = static_cast<int64_t>(have.size());
-  if (kept > 0) std::memcpy(page_->mutable_data(), have.data(), have.size());
-  ARROW_RETURN_NOT_OK(file_->ReadAt(position_ + kept, {page_->mutable_data() + kept, static_cast<size_t>(count - kept)}));
+  if (kept > 0) std::memcpy(page->mutable_data(), have.data(), have.size());
+  ARROW_RETURN_NOT_OK(file_->ReadAt(position_ + kept, {page->mutable_data() + kept, static_cast<size_t>(count - kept)}));
   position_ += count;
-  return page_;
+  return page;
 }
 
 arrow::Result<int64_t> ColumnStream::Read(int64_t count, void* out) {
@@ -121,7 +121,6 @@ arrow::Result<int64_t> ColumnStream::Read(int64_t count, void* out) {
 
 arrow::Status ColumnStream::Close() {
   buffer_.reset();
-  page_.reset();
   closed_ = true;
   return arrow::Status::OK();
 }

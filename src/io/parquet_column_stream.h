@@ -2,8 +2,8 @@
 //
 // One column chunk, or some of its pages, as the byte stream Arrow's page reader wants.
 //
-// The stream reads page by page: a small buffer takes page headers and small pages, a larger page goes straight into a buffer that is used again for the
-// next one. So a chunk of any size costs one compressed page. Before a page is read, the sizes its header claims are checked: a page that runs over the
+// The stream reads page by page: a small buffer takes page headers and small pages, a larger page goes straight into a buffer of its own, which the page
+// reader drops as soon as it has decompressed it. So a chunk of any size costs one page, and the compressed one only for a moment. Before a page is read, the sizes its header claims are checked: a page that runs over the
 // end of its chunk, or decompresses to absurdly more than its chunk, is found before anything is allocated for it.
 #pragma once
 
@@ -31,7 +31,8 @@ struct ColumnStreamOptions {
   arrow::MemoryPool* pool = nullptr;
 };
 
-/// Not thread safe. Buffers from Read and views from Peek live until the next call: enough for Arrow's page reader, which promises no more for its pages.
+/// Not thread safe. Views from Peek, and buffers from Read no longer than buffer_bytes, live until the next call: enough for Arrow's page reader, which
+/// promises no more for its pages.
 class ColumnStream final : public arrow::io::InputStream {
  public:
   ColumnStream(std::shared_ptr<InputFile> file, ColumnStreamOptions options);
@@ -60,7 +61,6 @@ class ColumnStream final : public arrow::io::InputStream {
   std::shared_ptr<arrow::ResizableBuffer> buffer_;  // bytes of the file from buffer_offset_ on, buffer_length_ of them
   int64_t buffer_offset_ = 0;
   int64_t buffer_length_ = 0;
-  std::shared_ptr<arrow::ResizableBuffer> page_;  // a page larger than the buffer
   bool closed_ = false;
 };
 

@@ -28,8 +28,8 @@ constexpr int64_t kPageBytes = 64 << 10;
 constexpr int64_t kWalkBlockBytes = 128 << 10;
 
 /// Memory of built metadata, measured with Arrow 26 (malloc's own bookkeeping included): see BuiltBytes.
-constexpr int64_t kBytesPerLeaf = 1400;
-constexpr int64_t kBytesPerChunk = 1100;
+constexpr int64_t kBytesPerLeaf = 1200;
+constexpr int64_t kBytesPerChunk = 900;
 
 /// Field numbers of FileMetaData and RowGroup in parquet.thrift.
 enum FileField : int16_t {
@@ -331,6 +331,7 @@ arrow::Result<std::shared_ptr<const FooterPage>> ParquetFooter::LoadPage(int row
   const PagePlace& place = *std::prev(next);
   const int count = (next == pages_.end() ? row_groups_ : next->first_row_group) - place.first_row_group;
 
+  latest_.reset();
   memory::Reservation reservation(consumer_);
   ARROW_RETURN_NOT_OK(reservation.ResizeTo(BuiltBytes(static_cast<int64_t>(before_row_groups_.size()) + place.size_bytes, count)));
   std::string serialized = before_row_groups_;
@@ -348,6 +349,7 @@ arrow::Result<std::shared_ptr<const FooterPage>> ParquetFooter::LoadPage(int row
   if (metadata->num_row_groups() != count) return Corrupt(arrow::Status::Invalid("row groups ", place.first_row_group, " and following"));
 
   auto page = std::make_shared<const FooterPage>(place.first_row_group, std::move(metadata), std::move(reservation));
+  latest_ = page;
   constexpr size_t kRecentPages = 8;
   recent_.push_front(page);
   if (recent_.size() > kRecentPages) recent_.pop_back();

@@ -8,7 +8,7 @@
 //   1. Read() walks its bytes once, a block at a time, and keeps: the schema, what is needed to read it (writer, column orders, the stored Arrow schema in
 //      plain types), the row counts, and where in the file each *page* of row groups lies: consecutive row groups of about 64 KiB of footer.
 //   2. LoadPage() reads the bytes of one page, puts the schema before them, and lets the Parquet library build that small footer. Threads share the
-//      pages in use; a page's memory is reserved before it is built and goes with its last user.
+//      pages in use; a page's memory is reserved before it is built and goes with its last user, the latest page's when there is a later one.
 #pragma once
 
 #include <arrow/result.h>
@@ -112,7 +112,8 @@ class ParquetFooter {
   std::shared_ptr<arrow::Schema> schema_;
 
   std::mutex mutex_;
-  std::deque<std::weak_ptr<const FooterPage>> recent_;  // guarded by mutex_; a few, newest first
+  std::shared_ptr<const FooterPage> latest_;            // guarded by mutex_; row groups are read in order, so the next one is likely here
+  std::deque<std::weak_ptr<const FooterPage>> recent_;  // guarded by mutex_; a few older ones, newest first
 };
 
 }  // namespace icebound::io

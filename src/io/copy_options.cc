@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <vector>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 
 namespace icebound::io {
@@ -88,28 +88,18 @@ arrow::Result<std::optional<int64_t>> IntegerOption(const CopyOptions& options, 
 arrow::Result<std::optional<int64_t>> BytesOption(const CopyOptions& options, std::string_view name) {
   const std::optional<std::string> text = TextOption(options, name);
   if (!text) return std::nullopt;
-  const std::string lower = Lower(Strip(*text));
-  double number = 0;
-  const auto [end, error] = std::from_chars(lower.data(), lower.data() + lower.size(), number, std::chars_format::fixed);
-  std::string_view unit = Strip(std::string_view(end, lower.data() + lower.size() - end));
-  if (unit.ends_with("ib")) {
-    unit.remove_suffix(2);
-  } else if (unit.ends_with('b')) {
-    unit.remove_suffix(1);
+  const std::string_view size = Strip(*text);
+  int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), bytes);
+  if (error != std::errc() || end != size.data() + size.size()) {
+    const auto parsed = ParseByteSize(size);
+    bytes = parsed.ok() && !size.ends_with('%') ? *parsed : 0;
   }
-  constexpr std::string_view kPrefixes = "kmgt";
-  int shift = 0;
-  bool known_unit = unit.empty();
-  if (unit.size() == 1 && kPrefixes.find(unit[0]) != std::string_view::npos) {
-    shift = 10 * (static_cast<int>(kPrefixes.find(unit[0])) + 1);
-    known_unit = true;
-  }
-  const double bytes = std::ldexp(number, shift);
-  if (error != std::errc() || !known_unit || !(bytes >= 1) || bytes > 9e18) {
+  if (bytes < 1) {
     return MakeError(ErrorKind::kInvalidInput, "option {} must be a number of bytes such as 134217728 or \"128MB\": \"{}\"", name,
                      *text);
   }
-  return static_cast<int64_t>(bytes);
+  return bytes;
 }
 
 arrow::Result<std::optional<bool>> BooleanOption(const CopyOptions& options, std::string_view name) {

@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/injection.h"
+
 namespace icebound::io {
 namespace {
 
@@ -101,6 +103,7 @@ class LocalOutputFile final : public OutputFile {
       keep_mode_ = true;
     }
     ARROW_RETURN_NOT_OK(CheckParent(target_, name_));
+    ICEBOUND_INJECT("output.create");
     ARROW_RETURN_NOT_OK(OpenTemporary());
     if (keep_mode_ && fchmod(fd_, mode) != 0) return SystemError(errno, name_, "set the mode of");
     return arrow::Status::OK();
@@ -115,6 +118,7 @@ class LocalOutputFile final : public OutputFile {
   }
 
   arrow::Status Write(const void* data, int64_t bytes) override {
+    ICEBOUND_INJECT("output.write");
     const auto* next = static_cast<const char*>(data);
     while (bytes > 0) {
       const ssize_t written = write(fd_, next, static_cast<size_t>(std::min<int64_t>(bytes, int64_t{1} << 30)));
@@ -132,6 +136,7 @@ class LocalOutputFile final : public OutputFile {
 
   arrow::Status Finish() override {
     if (direct_) return CloseDescriptor();
+    ICEBOUND_INJECT("output.sync");
     if (fsync(fd_) != 0) return SystemError(errno, name_, "sync");
     if (temporary_.empty()) ARROW_RETURN_NOT_OK(NameTemporary());
     ARROW_RETURN_NOT_OK(CloseDescriptor());
@@ -139,6 +144,7 @@ class LocalOutputFile final : public OutputFile {
       temporary_.clear();
       return arrow::Status::OK();
     }
+    ICEBOUND_INJECT("output.rename");
     if (rename(temporary_.c_str(), target_.c_str()) != 0) return SystemError(errno, name_, "rename a temporary file to");
     temporary_.clear();
     return SyncFolder(target_.parent_path(), name_);
@@ -274,6 +280,7 @@ class LocalOutputDirectory final : public OutputDirectory {
   arrow::Status Finish() override {
     while (!files_.empty()) ARROW_RETURN_NOT_OK(Seal(files_.back().get()));
     ARROW_RETURN_NOT_OK(SyncFolder(temporary_, name_));
+    ICEBOUND_INJECT("output.rename");
     if (rename(temporary_.c_str(), target_.c_str()) != 0) return SystemError(errno, name_, "rename a temporary folder to");
     temporary_.clear();
     return SyncFolder(target_.parent_path(), name_);

@@ -3,8 +3,8 @@
 // The values of one column chunk: each page as dictionary codes or PLAIN, chosen while the values arrive.
 //
 //   undecided   the first page collects codes. From kJudgedValues values on, and when the page ends, the number of distinct
-//               values seen is extrapolated to the chunk; when a dictionary would not make it clearly smaller, codes become PLAIN values
-//               again and nothing was lost but some hashing.
+//               values seen is extrapolated to the chunk; when a dictionary would not make it clearly smaller, codes become
+//               PLAIN values again and nothing was lost but some hashing.
 //   dictionary  pages of codes. At each page's end the question is asked again; when the answer turns, or the dictionary is full,
 //               the pages after it are PLAIN (readers know this as a fall-back).
 //   plain       to the end of the chunk. The next chunk starts undecided: what it costs is one page of hashing.

@@ -55,6 +55,7 @@ arrow::Result<std::shared_ptr<SessionImpl>> SessionImpl::Make(const BoundedSessi
   spill::DiskManagerOptions disk;
   disk.directory = config.spill_directory.value_or("");
   disk.limit_bytes = config.spill_limit_bytes;
+  disk.pool = resources.ledger->pool();
   ARROW_ASSIGN_OR_RAISE(resources.disk, spill::DiskManager::Make(disk));
   resources.memory_limit_bytes = config.memory_limit_bytes;
   resources.threads = config.target_partitions.value_or(UsableCpus());

@@ -115,12 +115,18 @@ class TestSpiller : public Reclaimer {
     ++reclaim_calls_;
     if (busy_) return 0;
     if (!fail_with_.ok()) return fail_with_;
+    if (workspace_bytes_ > 0) {
+      ARROW_RETURN_NOT_OK(consumer_->Reserve(workspace_bytes_));
+      consumer_->Release(workspace_bytes_);
+    }
     return Spill(spills_whole_ ? kNoCeiling : bytes);
   }
 
   void set_busy(bool busy) { busy_ = busy; }
   /// Like a sort, which writes all it has as one run; otherwise it spills as much as it is asked for.
   void set_spills_whole(bool whole) { spills_whole_ = whole; }
+  /// Breaks the contract: reserves and releases this much inside Reclaim.
+  void set_workspace_bytes(int64_t bytes) { workspace_bytes_ = bytes; }
   void set_failure(arrow::Status status) { fail_with_ = std::move(status); }
   int reclaim_calls() const { return reclaim_calls_; }
   int64_t spilled_bytes() const {
@@ -136,6 +142,7 @@ class TestSpiller : public Reclaimer {
   std::atomic<bool> spills_whole_{false};
   std::atomic<int> reclaim_calls_{0};
   arrow::Status fail_with_;
+  int64_t workspace_bytes_ = 0;
   std::unique_ptr<MemoryConsumer> consumer_;  // last: goes first, while the rest can still answer
 };
 

@@ -25,6 +25,9 @@ constexpr int kStallsMax = 10;
 // When no consumer can spill, others may still be about to free buffers; but then most likely the plan needs more than there is.
 constexpr std::chrono::milliseconds kWaitForUnspillable{200};
 
+// What spills that were asked for may take of the emergency reserve, all together.
+constexpr int64_t kSpillLoanBytesMax = 1 << 20;
+
 // True while this thread is inside some Reclaimer: what it asks for then must not start another reclaim.
 thread_local bool inside_reclaimer = false;
 
@@ -97,7 +100,10 @@ bool BoundedLedger::ObtainOptional(const Request& request) {
 arrow::Status BoundedLedger::ObtainRequired(const Request& request) {
   if (request.bytes > granted_bytes_) return RefusedError(request);
   if (AttemptAfterTrim(request)) return arrow::Status::OK();
-  if (inside_reclaimer) return RefusedError(request);
+  if (inside_reclaimer) {
+    // A spill that must allocate after all is what the emergency reserve is for: it gives back more than it takes.
+    return request.attempt(granted_bytes_ + kSpillLoanBytesMax) ? arrow::Status::OK() : RefusedError(request);
+  }
   WaiterMark mark(&waiters_, &waiting_bytes_, request.bytes);
   BusyConsumers busy;
   ARROW_ASSIGN_OR_RAISE(const bool taken, AttemptWhileWaiting(request, &busy));

@@ -265,6 +265,20 @@ TEST(Reclaim, ARequestMetByOtherMeansIsWithdrawn) {
   EXPECT_EQ(sort.spilled_bytes(), 0);
 }
 
+TEST(Reclaim, ASpillThatMustAllocateLivesOnTheEmergencyReserve) {
+  auto ledger = MakeLedger(kGrants);
+  TestSpiller sort(ledger.get(), "sort");
+  ASSERT_TRUE(sort.Take(400 * kMiB));
+  auto scan = ledger->AddConsumer("scan");
+  ASSERT_OK(scan->Reserve(80 * kMiB));
+  sort.set_workspace_bytes(kMiB);
+  EXPECT_OK(scan->Reserve(kMiB));
+  EXPECT_LE(ledger->peak_bytes(), kGrants + kMiB);
+  sort.set_workspace_bytes(100 * kMiB);
+  ASSERT_OK(scan->Reserve(ledger->available_bytes()));
+  EXPECT_EQ(GetErrorKind(scan->Reserve(kMiB)), ErrorKind::kMemoryLimit) << "but not beyond it, and without recursion";
+}
+
 TEST(Reclaim, AWaitingRequestGetsWhatAnotherThreadReleases) {
   auto ledger = MakeLedger(kGrants);
   auto first = ledger->AddConsumer("first");

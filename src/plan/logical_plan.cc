@@ -9,6 +9,8 @@
 namespace icebound::plan {
 namespace {
 
+constexpr size_t kRowsShown = 3;  // of VALUES in EXPLAIN
+
 std::shared_ptr<arrow::Schema> ScanSchema(const TableSource& source, const ScanRequest& request) {
   arrow::FieldVector fields;
   fields.reserve(request.projection.size());
@@ -145,7 +147,14 @@ PlanPtr UnionAllNode::WithChildren(std::vector<PlanPtr> children) const {
 ValuesNode::ValuesNode(std::shared_ptr<arrow::Schema> schema, std::vector<std::vector<expr::ExprPtr>> rows)
     : LogicalPlan(PlanKind::kValues, std::move(schema), {}), rows_(std::move(rows)) {}
 
-std::string ValuesNode::Describe() const { return fmt::format("Values: {} row{}", rows_.size(), rows_.size() == 1 ? "" : "s"); }
+std::string ValuesNode::Describe() const {
+  std::string text = fmt::format("Values: {} row{}", rows_.size(), rows_.size() == 1 ? "" : "s");
+  if (schema()->num_fields() == 0) return text;
+  for (size_t i = 0; i < rows_.size() && i < kRowsShown; ++i) {
+    text += fmt::format("{} ({})", i == 0 ? ":" : ",", fmt::join(ToStrings(rows_[i]), ", "));
+  }
+  return rows_.size() > kRowsShown ? text + ", ..." : text;
+}
 
 PlanPtr ValuesNode::WithChildren(std::vector<PlanPtr>) const { return std::make_shared<ValuesNode>(schema(), rows_); }
 

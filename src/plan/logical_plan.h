@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The logical plan as data: the binder makes it, optimizer rules rewrite it, the planner turns it into operators. Nodes are immutable and shared; a rule
-// makes new ones. Expressions of a node refer to the columns of its child's schema (ColumnExpr::index).
+// The logical plan as data: the binder makes it, optimizer rules rewrite it, the planner turns it into operators. Nodes are
+// immutable and shared; a rule makes new ones. Expressions of a node refer to the columns of its child's schema
+// (ColumnExpr::index).
 #pragma once
 
 #include <arrow/type.h>
@@ -43,7 +44,8 @@ class LogicalPlan {
   const std::vector<PlanPtr> children_;
 };
 
-/// Reads a table. The schema is the projection's; filters (over the projected columns) drop rows early, and exactly when the source says so.
+/// Reads a table. The schema is the projection's; filters (over the projected columns) drop rows early, and exactly when the
+/// source says so.
 class ScanNode final : public LogicalPlan {
  public:
   ScanNode(std::shared_ptr<TableSource> source, std::string table_name, ScanRequest request);
@@ -136,7 +138,8 @@ class ValuesNode final : public LogicalPlan {
   const std::vector<std::vector<expr::ExprPtr>> rows_;
 };
 
-/// COPY (child) TO 'path' (options): gives one row, column `count` (bigint). Option names are lower case; the planner checks them against the format.
+/// COPY (child) TO 'path' (options): gives one row, column `count` (bigint). Option names are lower case; the planner checks
+/// them against the format.
 class CopyNode final : public LogicalPlan {
  public:
   CopyNode(PlanPtr child, std::string path, std::map<std::string, std::string> options);

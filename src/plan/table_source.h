@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table as the planner sees it. The plan only names the runtime's types: who scans (a Parquet file, a registered reader, later an Iceberg
-// table) lives above.
+// A table as the planner sees it. The plan only names the runtime's types: who scans (a Parquet file, a registered reader,
+// later an Iceberg table) lives above.
 #pragma once
 
 #include <arrow/result.h>
@@ -21,13 +21,13 @@ struct QueryContext;
 
 namespace icebound::plan {
 
-/// What the plan asks of a scan. The source may ignore filters and limit (they are hints: the plan keeps its own Filter and Limit above when
-/// the source does not say that it applied them).
+/// What the plan asks of a scan. The source may ignore filters and limit (they are hints: the plan keeps its own Filter and
+/// Limit above when the source does not say that it applied them).
 struct ScanRequest {
-  std::vector<int> projection;          ///< columns of TableSource::schema(), in the order wanted
-  std::vector<expr::ExprPtr> filters;   ///< conjuncts over the projected columns
-  std::optional<int64_t> limit;         ///< rows enough for the plan
-  bool ordered = false;                 ///< keep the table's own order: one stream
+  std::vector<int> projection;         ///< columns of TableSource::schema(), in the order wanted
+  std::vector<expr::ExprPtr> filters;  ///< conjuncts over the projected columns
+  std::optional<int64_t> limit;        ///< rows enough for the plan
+  bool ordered = false;                ///< keep the table's own order: one stream
 };
 
 struct TableStatistics {
@@ -47,7 +47,8 @@ class TableSource {
   virtual bool AppliesFiltersExactly() const { return false; }
   /// False for one-shot inputs (a registered reader): the plan must not scan it twice.
   virtual bool CanScanAgain() const { return true; }
-  virtual arrow::Result<std::unique_ptr<runtime::StreamSource>> Scan(const ScanRequest& request, runtime::QueryContext* context) const = 0;
+  virtual arrow::Result<std::unique_ptr<runtime::StreamSource>> Scan(const ScanRequest& request,
+                                                                     runtime::QueryContext* context) const = 0;
 };
 
 /// How SQL names become tables; the session implements it. Errors have no position: the binder adds it.

@@ -19,6 +19,11 @@ arrow::Status BindContext::Unsupported(int offset, std::string_view what) const 
   return source_.Error(ErrorKind::kUnsupported, offset, fmt::format("not supported yet: {}", what));
 }
 
+arrow::Status BindContext::Position(const arrow::Status& status, int offset) const {
+  const bool data_error = GetErrorKind(status) == ErrorKind::kExecution;
+  return source_.Position(data_error ? ErrorStatus(ErrorKind::kInvalidInput, status.message()) : status, offset);
+}
+
 arrow::Status BindContext::OnlyFields(const Node& node, std::initializer_list<std::string_view> known) const {
   for (std::string_view name : node.field_names()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;

@@ -39,7 +39,9 @@ class BindContext {
   /// kUnsupported at `offset`: "not supported yet: <what>".
   [[nodiscard]] arrow::Status Unsupported(int offset, std::string_view what) const;
 
-  [[nodiscard]] arrow::Status Position(const arrow::Status& status, int offset) const { return source_.Position(status, offset); }
+  /// Adds the position to an error that has none. What fails while a statement is bound is the statement's fault: an execution
+  /// error becomes kInvalidInput.
+  [[nodiscard]] arrow::Status Position(const arrow::Status& status, int offset) const;
 
   template <typename T>
   [[nodiscard]] arrow::Result<T> Position(arrow::Result<T> result, int offset) const {

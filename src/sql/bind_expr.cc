@@ -139,7 +139,16 @@ arrow::Result<std::shared_ptr<arrow::Scalar>> ExprBinder::BindConstantValue(cons
 }
 
 arrow::Result<ExprPtr> ExprBinder::Call(std::string_view name, std::vector<ExprPtr> arguments, int offset) {
-  return context_.Position(expr::MakeCall(name, std::move(arguments), {offset}), offset);
+  auto call = expr::MakeCall(name, arguments, {offset});
+  if (call.ok()) return call;
+  // A string that its context cannot read (date_column < 'tomorow') is the place to look at, rather than the operator.
+  const std::string& message = call.status().message();
+  for (const ExprPtr& argument : arguments) {
+    if (argument->kind() != expr::ExprKind::kLiteral || argument->type()->id() != arrow::Type::STRING) continue;
+    const auto& literal = *static_cast<const expr::LiteralExpr&>(*argument).value();
+    if (literal.is_valid && message.ends_with(fmt::format("\"{}\"", literal.ToString()))) offset = argument->position().offset;
+  }
+  return context_.Position(call.status(), offset);
 }
 
 // --- columns ----------------------------------------------------------------------------------------------------------------
@@ -207,10 +216,11 @@ arrow::Result<ExprPtr> ExprBinder::BindOperator(const Node& node) {
       context_.OnlyFields(node, {"kind", "name", "lexpr", "rexpr", "rexpr_list_start", "rexpr_list_end", "location"}));
   const std::string_view kind = node.Text("kind");
   const int offset = node.location();
+  const std::vector<std::string> sql_name = NameParts(node["name"]);
   if (kind == "AEXPR_OP") return BindPlainOperator(node);
   if (kind == "AEXPR_IN") return BindIn(node);
   if (kind == "AEXPR_LIKE" || kind == "AEXPR_ILIKE") {
-    return BindLike(node, CallName(node["name"].items().front().Text("sval")));
+    return BindLike(node, CallName(sql_name.back()));
   }
   if (kind.find("BETWEEN") != std::string_view::npos) return BindBetween(node);
   if (kind == "AEXPR_OP_ANY") return context_.Unsupported(offset, "ANY (list)");
@@ -274,8 +284,9 @@ arrow::Result<ExprPtr> ExprBinder::BindBetween(const Node& node) {
 arrow::Result<ExprPtr> ExprBinder::BindLike(const Node& node, std::string_view name) {
   std::vector<Node> nodes = {node["lexpr"]};
   const Node pattern = node["rexpr"];
-  const std::vector<Node> function_name = pattern["funcname"].items();
-  const bool has_escape = pattern.Is("FuncCall") && function_name.back().Text("sval") == "like_escape";
+  const std::vector<std::string> function_name =
+      pattern.Is("FuncCall") ? NameParts(pattern["funcname"]) : std::vector<std::string>();
+  const bool has_escape = !function_name.empty() && function_name.back() == "like_escape";
   if (has_escape) {
     for (const Node& argument : pattern["args"].items()) nodes.push_back(argument);
   } else {

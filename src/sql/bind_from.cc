@@ -44,7 +44,8 @@ void CommonTableScope::AppendNames(std::vector<std::string>* names) const {
 
 arrow::Status Binder::BindWith(const Node& with, const QueryEnvironment& environment, CommonTableScope* scope) {
   ARROW_RETURN_NOT_OK(context_.OnlyFields(with, {"ctes", "recursive", "location"}));
-  if (with.Flag("recursive")) return context_.Unsupported(with.location(), "WITH RECURSIVE");
+  if (with.Flag("recursive"))
+    return context_.Unsupported(context_.KeywordBefore(with["ctes"].FirstLocation(), "with"), "WITH RECURSIVE");
   for (const Node& common : with["ctes"].items()) {
     const int offset = common.location();
     const std::string name(common.Text("ctename"));
@@ -101,7 +102,8 @@ arrow::Result<Binder::FromItem> Binder::BindFromItem(const Node& node, const Que
   if (node.Is("RangeFunction")) return BindTableFunction(node);
   if (node.Is("RangeSubselect")) return BindSubquery(node, environment);
   if (node.Is("JoinExpr")) return context_.Unsupported(context_.KeywordBefore(node["rarg"].FirstLocation(), "join"), "joins");
-  if (node.Is("RangeTableSample")) return context_.Unsupported(node.location(), "TABLESAMPLE");
+  if (node.Is("RangeTableSample"))
+    return context_.Unsupported(context_.KeywordBefore(node.location(), "tablesample"), "TABLESAMPLE");
   return context_.Unsupported(offset, fmt::format("{} in FROM", node.type()));
 }
 

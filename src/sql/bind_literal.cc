@@ -117,22 +117,19 @@ arrow::Result<ExprPtr> ExprBinder::NumericLiteral(std::string_view text, int off
 arrow::Result<ExprPtr> ExprBinder::IntervalLiteral(std::string_view text, const Node& type_name, int offset) {
   const std::vector<Node> modifiers = type_name["typmods"].items();
   if (modifiers.size() > 1) return context_.Unsupported(type_name.location(), "intervals with a precision");
-  IntervalFields fields;
-  if (!modifiers.empty()) fields.mask = static_cast<uint32_t>(modifiers.front()["ival"].Integer("ival"));
-  ARROW_ASSIGN_OR_RAISE(const auto value, context_.Position(ParseInterval(text, fields), offset));
+  const uint32_t fields =
+      modifiers.empty() ? IntervalFields::kAll : static_cast<uint32_t>(modifiers.front()["ival"].Integer("ival"));
+  ARROW_ASSIGN_OR_RAISE(const auto value, context_.Position(IntervalFromText(text, fields), offset));
   return expr::MakeLiteral(std::make_shared<arrow::MonthDayNanoIntervalScalar>(value), {offset});
 }
 
 arrow::Result<ExprPtr> ExprBinder::FoldLiteral(ExprPtr cast, int offset) {
   if (cast->kind() != expr::ExprKind::kCast || cast->children().front()->kind() != expr::ExprKind::kLiteral) return cast;
+  // A bare string literal would take the type of its context, which 'x'::text must not.
+  if (cast->type()->id() == arrow::Type::STRING) return cast;
   const expr::EvalContext evaluation{context_.options().pool, context_.options().statement_time_us};
   auto value = expr::EvaluateConstant(*cast, evaluation);
-  if (!value.ok()) {
-    // A literal that its type does not take is a mistake in the statement, not in the data.
-    const bool data_error = GetErrorKind(value.status()) == ErrorKind::kExecution;
-    return context_.Position(data_error ? ErrorStatus(ErrorKind::kInvalidInput, value.status().message()) : value.status(),
-                             offset);
-  }
+  if (!value.ok()) return context_.Position(value.status(), offset);
   return expr::MakeLiteral(std::move(value).MoveValueUnsafe(), {offset});
 }
 

@@ -46,10 +46,11 @@ arrow::Result<PlanPtr> Binder::BindQueryBody(const Node& select, const QueryEnvi
   if (select["withClause"]) ARROW_RETURN_NOT_OK(BindWith(select["withClause"], inner, &common_tables));
 
   PlanPtr plan;
+  const std::string_view operation = select.Text("op");
   if (select["valuesLists"]) {
     ARROW_ASSIGN_OR_RAISE(plan, BindValues(select));
     ARROW_ASSIGN_OR_RAISE(plan, SortOutput(select, std::move(plan)));
-  } else if (select.Text("op") != "SETOP_NONE") {
+  } else if (operation != "SETOP_NONE") {
     ARROW_ASSIGN_OR_RAISE(plan, BindSetOperation(select, inner));
     ARROW_ASSIGN_OR_RAISE(plan, SortOutput(select, std::move(plan)));
   } else {

@@ -18,13 +18,20 @@ bool IsUnionAll(const Node& select) { return select.Text("op") == "SETOP_UNION" 
 
 /// A branch that is itself a UNION ALL with nothing around it is the same list of branches.
 bool IsBareUnionAll(const Node& select) {
-  return IsUnionAll(select) && !select["sortClause"] && !select["limitCount"] && !select["limitOffset"] && !select["withClause"];
+  return IsUnionAll(select) && select.Text("limitOption") == "LIMIT_OPTION_DEFAULT" && !select["sortClause"] &&
+         !select["limitCount"] && !select["limitOffset"] && !select["withClause"];
 }
 
 /// A string literal takes the type of the other rows: VALUES (date '2020-01-01'), ('2020-01-02').
 std::shared_ptr<arrow::DataType> TypeForUnification(const expr::Expr& expr) {
   const bool untyped = expr.kind() == expr::ExprKind::kLiteral && expr.type()->id() == arrow::Type::STRING;
   return untyped ? arrow::null() : expr.type();
+}
+
+/// Columns of nothing but NULL stay untyped: whatever is around them decides.
+arrow::Result<std::shared_ptr<arrow::DataType>> CommonTypeOrNull(const std::vector<std::shared_ptr<arrow::DataType>>& types) {
+  const bool untyped = std::all_of(types.begin(), types.end(), [](const auto& type) { return type->id() == arrow::Type::NA; });
+  return untyped ? arrow::null() : expr::CommonType(types);
 }
 
 }  // namespace
@@ -45,8 +52,11 @@ arrow::Result<PlanPtr> Binder::BindValues(const Node& select) {
   for (size_t column = 0; column < rows.front().size(); ++column) {
     std::vector<std::shared_ptr<arrow::DataType>> types;
     for (const auto& row : rows) types.push_back(TypeForUnification(*row[column]));
-    ARROW_ASSIGN_OR_RAISE(auto type, context_.Position(expr::CommonType(types), offset));
-    if (type->id() == arrow::Type::NA) type = arrow::utf8();
+    auto common = CommonTypeOrNull(types);
+    if (!common.ok()) return context_.Invalid(offset, "VALUES {}", common.status().message());
+    const bool strings =
+        std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row[column]->type()->id() == arrow::Type::STRING; });
+    auto type = (*common)->id() == arrow::Type::NA && strings ? arrow::utf8() : *common;
     for (auto& row : rows) {
       const int at = row[column]->position().offset;
       ARROW_ASSIGN_OR_RAISE(row[column], context_.Position(expr::MakeCast(row[column], type, {at}), at >= 0 ? at : offset));
@@ -63,6 +73,7 @@ arrow::Result<std::vector<Node>> Binder::UnionBranches(const Node& select) {
   do {
     branches.push_back(left["rarg"]);
     left = left["larg"];
+    if (left.Text("op") == "SETOP_UNION") ARROW_RETURN_NOT_OK(CheckSupportedClauses(left));
   } while (IsBareUnionAll(left));
   branches.push_back(left);
   std::reverse(branches.begin(), branches.end());
@@ -94,14 +105,15 @@ arrow::Result<PlanPtr> Binder::UnifyAndUnion(std::vector<PlanPtr> branches, cons
   for (int i = 0; i < columns; ++i) {
     std::vector<std::shared_ptr<arrow::DataType>> types;
     for (const PlanPtr& branch : branches) types.push_back(branch->schema()->field(i)->type());
-    auto type = expr::CommonType(types);
+    auto type = CommonTypeOrNull(types);
     // The first branch that does not go with the ones before it is the place to look at.
     size_t culprit = 1;
     while (!type.ok() && culprit < types.size() - 1 &&
-           expr::CommonType({types.begin(), types.begin() + static_cast<ptrdiff_t>(culprit) + 1}).ok())
+           expr::CommonType({types.begin(), types.begin() + static_cast<ptrdiff_t>(culprit) + 1}).ok()) {
       ++culprit;
-    ARROW_ASSIGN_OR_RAISE(common.emplace_back(),
-                          context_.Position(std::move(type), offsets[std::min(culprit, offsets.size() - 1)]));
+    }
+    if (!type.ok()) return context_.Invalid(offsets[std::min(culprit, offsets.size() - 1)], "UNION {}", type.status().message());
+    common.push_back(std::move(type).MoveValueUnsafe());
   }
   for (size_t b = 0; b < branches.size(); ++b) {
     std::vector<expr::ExprPtr> exprs = ColumnsOf(*branches[b]);

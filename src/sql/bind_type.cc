@@ -44,8 +44,8 @@ struct TypeRow {
 };
 constexpr std::array kTypes = {
     TypeRow{"bool", SqlType::kBoolean},        TypeRow{"boolean", SqlType::kBoolean},
-    TypeRow{"int2", SqlType::kInt16},          TypeRow{"smallint", SqlType::kInt16},
-    TypeRow{"int4", SqlType::kInt32},          TypeRow{"int", SqlType::kInt32},
+    TypeRow{"int", SqlType::kInt32},           TypeRow{"int2", SqlType::kInt16},
+    TypeRow{"smallint", SqlType::kInt16},      TypeRow{"int4", SqlType::kInt32},
     TypeRow{"integer", SqlType::kInt32},       TypeRow{"int8", SqlType::kInt64},
     TypeRow{"bigint", SqlType::kInt64},        TypeRow{"long", SqlType::kInt64},
     TypeRow{"float4", SqlType::kFloat},        TypeRow{"real", SqlType::kFloat},
@@ -203,7 +203,8 @@ arrow::Result<ExprPtr> ExprBinder::CastTo(ExprPtr value, const Node& type_name, 
   if (row->type == SqlType::kVarchar && type_name["typmods"]) return CastToVarchar(std::move(value), type_name, offset);
   if (row->type == SqlType::kNumeric && !type_name["typmods"]) return CastToNumeric(std::move(value), type_name, offset);
   const bool literal = value->kind() == expr::ExprKind::kLiteral;
-  ARROW_ASSIGN_OR_RAISE(ExprPtr cast, context_.Position(expr::MakeCast(std::move(value), type, {offset}), offset));
+  ARROW_ASSIGN_OR_RAISE(ExprPtr cast,
+                        context_.Position(expr::MakeCast(std::move(value), type, {offset}), literal ? value_offset : offset));
   return literal ? FoldLiteral(std::move(cast), value_offset) : cast;
 }
 

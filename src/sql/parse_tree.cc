@@ -105,7 +105,32 @@ arrow::Result<ParseTree> ParseTree::FromJson(std::string_view json, const Option
     return MakeError(ErrorKind::kInternal, "the parser's tree cannot be read ({} bytes of JSON)", json.size());
   }
   tree.entries_.shrink_to_fit();
+  tree.read_.assign(tree.entries_.size(), false);
   return tree;
+}
+
+std::optional<ParseTree::Unread> ParseTree::FirstUnread(std::span<const std::string_view> ignored) const {
+  std::vector<uint32_t> around;  // the containers of entry i
+  for (uint32_t i = 0; i < entries_.size(); ++i) {
+    while (!around.empty() && entries_[around.back()].end <= i) around.pop_back();
+    const bool leaf = entries_[i].end == i + 1;
+    if (!leaf) {
+      around.push_back(i);
+      continue;
+    }
+    // {"A_Star": {}}: the inner object of a typed node is read with the node.
+    const bool inner = !around.empty() && entries_[around.back()].typed && around.back() + 1 == i;
+    const bool skip = inner || read_[i] || std::find(ignored.begin(), ignored.end(), keys_[entries_[i].key]) != ignored.end();
+    if (skip) continue;
+    Unread unread{keys_[entries_[i].key], "", -1};
+    for (auto owner = around.rbegin(); owner != around.rend(); ++owner) {
+      const Node node(this, *owner);
+      if (unread.owner.empty()) unread.owner = node.type();
+      if (unread.location < 0) unread.location = node.FirstLocation();
+    }
+    return unread;
+  }
+  return std::nullopt;
 }
 
 std::string_view Node::type() const {
@@ -125,7 +150,9 @@ Node Node::operator[](std::string_view name) const {
   if (!tree_) return {};
   const uint32_t end = tree_->entries_[index_].end;
   for (uint32_t i = tree_->FirstField(index_); i < end; i = tree_->entries_[i].end) {
-    if (tree_->keys_[tree_->entries_[i].key] == name) return Node(tree_, i);
+    if (tree_->keys_[tree_->entries_[i].key] != name) continue;
+    tree_->read_[i] = true;
+    return Node(tree_, i);
   }
   return {};
 }
@@ -134,13 +161,19 @@ std::vector<Node> Node::items() const {
   std::vector<Node> nodes;
   if (!tree_) return nodes;
   const uint32_t end = tree_->entries_[index_].end;
-  for (uint32_t i = tree_->FirstField(index_); i < end; i = tree_->entries_[i].end) nodes.push_back(Node(tree_, i));
+  for (uint32_t i = tree_->FirstField(index_); i < end; i = tree_->entries_[i].end) {
+    tree_->read_[i] = true;
+    nodes.push_back(Node(tree_, i));
+  }
   return nodes;
 }
 
 std::vector<std::string_view> Node::field_names() const {
   std::vector<std::string_view> names;
-  for (const Node& field : items()) names.push_back(tree_->keys_[tree_->entries_[field.index_].key]);
+  if (!tree_) return names;
+  const uint32_t end = tree_->entries_[index_].end;
+  for (uint32_t i = tree_->FirstField(index_); i < end; i = tree_->entries_[i].end)
+    names.push_back(tree_->keys_[tree_->entries_[i].key]);
   return names;
 }
 

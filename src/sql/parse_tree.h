@@ -4,6 +4,9 @@
 // value and its text in one string, because a statement with many literals must not cost a hundred times its own size outside the
 // memory ledger.
 //
+// The tree remembers which values somebody asked for: what is left unread after binding is a clause that nobody handled, and
+// must be refused rather than ignored (FirstUnread).
+//
 // A value is null, a boolean, an integer, a string, a list or an object. An object {"ColumnRef": {...}} is a *typed* node: its
 // type() is "ColumnRef" and its fields are the inner ones. Absent fields read as nothing: a null Node, false, 0, "".
 #pragma once
@@ -12,7 +15,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +61,7 @@ class Node {
   uint32_t index_ = 0;
 };
 
-/// Immutable once made; thread safe.
+/// Not thread safe: reading marks what was read.
 class ParseTree {
  public:
   /// Rewrites while reading: `map_location` turns the parser's offsets into the user's, `map_text` restores names that were
@@ -69,6 +73,14 @@ class ParseTree {
 
   static arrow::Result<ParseTree> FromJson(std::string_view json, const Options& options);
   Node root() const { return Node(this, 0); }
+
+  struct Unread {
+    std::string name;   ///< of the field
+    std::string owner;  ///< type of the node that has it, "" when untyped
+    int location = -1;  ///< of that node, or the nearest one around it
+  };
+  /// The first field or list element without parts of its own that nobody looked up; fields named in `ignored` do not count.
+  std::optional<Unread> FirstUnread(std::span<const std::string_view> ignored) const;
 
  private:
   friend class Node;
@@ -89,6 +101,7 @@ class ParseTree {
   std::vector<Entry> entries_;
   std::vector<std::string> keys_;
   std::string texts_;
+  mutable std::vector<bool> read_;  ///< one an entry: it was looked up by name or listed
 };
 
 }  // namespace icebound::sql

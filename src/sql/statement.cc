@@ -37,6 +37,11 @@ constexpr std::array kUnsupportedStatements = {
     StatementName{"DeclareCursorStmt", "cursors"},
 };
 
+// Fields that say where something stands, or repeat what another field says: the operator of BETWEEN, the type of call syntax.
+constexpr std::array<std::string_view, 12> kSilentFields = {"version",  "location",   "arg_location",     "stmt_location",
+                                                            "stmt_len", "funcformat", "relpersistence",   "typemod",
+                                                            "typmod",   "defaction",  "rexpr_list_start", "rexpr_list_end"};
+
 class StatementBinder {
  public:
   StatementBinder(BindContext& context, const ParsedStatement& parsed) : context_(context), parsed_(parsed), binder_(context) {}
@@ -103,7 +108,11 @@ arrow::Result<BoundStatement> BindStatement(std::string_view text, plan::TableRe
       options.whole_text.empty() ? SourceText(text) : SourceText(options.whole_text, options.offset_in_whole, text);
   ARROW_ASSIGN_OR_RAISE(const ParsedStatement parsed, ParseStatement(source));
   BindContext context(source, parsed, tables, options);
-  return StatementBinder(context, parsed).Bind();
+  ARROW_ASSIGN_OR_RAISE(BoundStatement bound, StatementBinder(context, parsed).Bind());
+  if (const auto unread = parsed.tree.FirstUnread(kSilentFields)) {
+    return context.Unsupported(unread->location, fmt::format("this clause ({} of {})", unread->name, unread->owner));
+  }
+  return bound;
 }
 
 arrow::Result<std::vector<StatementText>> SplitStatements(std::string_view text) {

@@ -129,7 +129,7 @@ arrow::Result<Datum> CastNested(const Datum& value, const TypePtr& type, const E
 }
 
 arrow::Status CannotCast(const arrow::DataType& from, const arrow::DataType& to) {
-  return MakeError(ErrorKind::kUnsupported, "cannot cast type {} to {}", SqlTypeName(from), SqlTypeName(to));
+  return MakeError(ErrorKind::kUnsupported, "cannot cast type {} to {}", SqlFamilyName(from), SqlFamilyName(to));
 }
 
 /// uuid to bytea and back share their sixteen bytes.

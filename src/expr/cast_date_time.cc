@@ -27,18 +27,19 @@ arrow::Status TemporalFailure(uint8_t, const KernelInput& input) {
   return OutOfRange(*input.type);
 }
 
-/// Between microseconds and nanoseconds, rounding half away from zero.
+/// Between microseconds and nanoseconds. Timestamps round half away from zero; a time of day is cut, so that it stays within its day.
 arrow::Result<arrow::Datum> ChangeUnit(const KernelInput& input, bool from_nano, bool to_nano) {
+  const int64_t half = input.type->id() == Type::TIME64 ? kNanosPerMicro : kNanosPerMicro / 2;
   return MapUnary<int64_t, int64_t>(
       input,
-      [from_nano, to_nano](int64_t value, int64_t* out) -> uint8_t {
+      [from_nano, to_nano, half](int64_t value, int64_t* out) -> uint8_t {
         if (from_nano == to_nano) {
           *out = value;
           return kNoFailure;
         }
         if (to_nano) return __builtin_mul_overflow(value, kNanosPerMicro, out) ? kOverflow : kNoFailure;
         const int64_t rest = value % kNanosPerMicro;
-        *out = value / kNanosPerMicro + (rest >= 500 ? 1 : 0) - (rest <= -500 ? 1 : 0);
+        *out = value / kNanosPerMicro + (rest >= half ? 1 : 0) - (rest <= -half ? 1 : 0);
         return kNoFailure;
       },
       TemporalFailure);

@@ -105,7 +105,7 @@ arrow::Result<arrow::Datum> CastFromText(const KernelInput& input) {
     case Type::BINARY: return ParseByteStrings(input);
     case Type::EXTENSION: return ParseUuids(input);
     default:
-      return MakeError(ErrorKind::kUnsupported, "cannot cast type text to {}", SqlTypeName(type));
+      return MakeError(ErrorKind::kUnsupported, "cannot cast type text to {}", SqlFamilyName(type));
   }
 }
 
@@ -247,7 +247,7 @@ arrow::Result<arrow::Datum> CastToText(const KernelInput& input) {
     case Type::FIXED_SIZE_BINARY: return PrintBytes(input);
     case Type::EXTENSION: return PrintUuids(input);
     default:
-      return MakeError(ErrorKind::kUnsupported, "cannot cast type {} to text", SqlTypeName(type));
+      return MakeError(ErrorKind::kUnsupported, "cannot cast type {} to text", SqlFamilyName(type));
   }
 }
 

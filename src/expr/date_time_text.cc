@@ -61,6 +61,14 @@ int64_t Number(std::string_view digits) {
   return value;
 }
 
+/// As Number, for the large counts of intervals.
+int64_t LargeNumber(std::string_view digits) {
+  if (digits.empty() || digits.size() > 18) return -1;
+  int64_t value = 0;
+  for (char c : digits) value = value * 10 + (c - '0');
+  return value;
+}
+
 /// A fraction's digits ("25" of .25) in nanoseconds, rounded half away from zero.
 int64_t FractionNanos(std::string_view digits) {
   int64_t nanos = 0;
@@ -139,8 +147,18 @@ bool TakeDateParts(Cursor* cursor, DateParts* parts) {
   return true;
 }
 
+/// Takes the era off the end of a text, where it may follow the date or the time; true for BC.
+bool TakeEra(std::string_view* text) {
+  const std::string_view trimmed = TrimSpace(*text);
+  const std::string_view word = trimmed.size() < 3 ? std::string_view() : trimmed.substr(trimmed.size() - 2);
+  if (word.empty() || trimmed[trimmed.size() - 3] != ' ') return false;
+  const bool before_christ = EqualsIgnoreCase(word, "bc");
+  if (before_christ || EqualsIgnoreCase(word, "ad")) *text = TrimSpace(trimmed.substr(0, trimmed.size() - 2));
+  return before_christ;
+}
+
 /// The date at the cursor, with an error only for fields out of range; nullopt for anything that is no date.
-arrow::Result<std::optional<int64_t>> TakeDate(Cursor* cursor, std::string_view text) {
+arrow::Result<std::optional<int64_t>> TakeDate(Cursor* cursor, bool before_christ, std::string_view text) {
   DateParts parts;
   if (EqualsIgnoreCase(cursor->Rest(), "epoch")) {
     cursor->Skip(5);
@@ -149,13 +167,7 @@ arrow::Result<std::optional<int64_t>> TakeDate(Cursor* cursor, std::string_view 
   if (!TakeDateParts(cursor, &parts)) return std::nullopt;
   if (parts.year < 0 || parts.month < 0 || parts.day < 0) return std::nullopt;
   if (parts.year == 0 || parts.month < 1 || parts.month > 12 || parts.day < 1 || parts.day > 31) return FieldOutOfRange(text);
-  Cursor era = *cursor;
-  era.SkipSpace();
-  const std::string_view word = era.TakeWord();
-  if (EqualsIgnoreCase(word, "bc") || EqualsIgnoreCase(word, "ad")) {
-    if (EqualsIgnoreCase(word, "bc")) parts.year = 1 - parts.year;
-    *cursor = era;
-  }
+  if (before_christ) parts.year = 1 - parts.year;
   if (parts.day > DaysInMonth(parts.year, static_cast<int>(parts.month))) return FieldOutOfRange(text);
   if (parts.year > 5'874'897 || parts.year < -4712) return MakeError(ErrorKind::kExecution, "date out of range: \"{}\"", text);
   return DaysFromCivil(parts.year, static_cast<int>(parts.month), static_cast<int>(parts.day));
@@ -196,10 +208,17 @@ arrow::Result<std::optional<int64_t>> TakeTime(Cursor* cursor, std::string_view 
 arrow::Result<std::optional<int64_t>> TakeZone(Cursor* cursor, std::string_view text) {
   cursor->SkipSpace();
   if (IsAlpha(cursor->Peek())) {
-    const std::string_view rest = cursor->Rest();
-    const std::string_view word = cursor->TakeWord();
-    if (EqualsIgnoreCase(word, "z") || EqualsIgnoreCase(word, "utc") || EqualsIgnoreCase(word, "gmt") || EqualsIgnoreCase(word, "zulu")) return 0;
-    return MakeError(ErrorKind::kExecution, "time zone \"{}\" not recognized", rest);
+    Cursor after = *cursor;
+    const std::string_view word = after.TakeWord();
+    if (after.Peek() == '/') {  // Area/City
+      std::string name(cursor->Rest());
+      for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+      return MakeError(ErrorKind::kExecution, "time zone \"{}\" not recognized", name);
+    }
+    const bool is_utc = EqualsIgnoreCase(word, "z") || EqualsIgnoreCase(word, "utc") || EqualsIgnoreCase(word, "gmt") || EqualsIgnoreCase(word, "zulu");
+    if (!is_utc) return std::nullopt;
+    *cursor = after;
+    return 0;
   }
   if (cursor->Peek() != '+' && cursor->Peek() != '-') return std::nullopt;
   const int64_t sign = cursor->Peek() == '-' ? -1 : 1;
@@ -223,8 +242,10 @@ int64_t RoundToMicros(int64_t nanos) { return (nanos + 500) / 1000; }
 }  // namespace
 
 arrow::Result<int32_t> ParseDate(std::string_view text) {
-  Cursor cursor(TrimSpace(text));
-  ARROW_ASSIGN_OR_RAISE(const auto days, TakeDate(&cursor, text));
+  std::string_view rest = TrimSpace(text);
+  const bool before_christ = TakeEra(&rest);
+  Cursor cursor(rest);
+  ARROW_ASSIGN_OR_RAISE(const auto days, TakeDate(&cursor, before_christ, text));
   if (!days) return InvalidSyntax("date", text);
   if (!cursor.AtEnd()) {  // A timestamp's text is read as a date, too.
     if (!cursor.Take('T')) cursor.SkipSpace();
@@ -242,14 +263,17 @@ arrow::Result<int64_t> ParseTime(std::string_view text, arrow::TimeUnit::type un
   ARROW_ASSIGN_OR_RAISE(const auto nanos, TakeTime(&cursor, text));
   if (nanos) ARROW_RETURN_NOT_OK(TakeZone(&cursor, text).status());
   if (!nanos || !cursor.AtEnd()) return InvalidSyntax("time", text);
+  if (*nanos >= kNanosPerDay - 500 && (unit != arrow::TimeUnit::NANO || *nanos == kNanosPerDay)) return FieldOutOfRange(text);
   return unit == arrow::TimeUnit::NANO ? *nanos : RoundToMicros(*nanos);
 }
 
 arrow::Result<int64_t> ParseTimestamp(std::string_view text, const arrow::TimestampType& type) {
   const bool zoned = !type.timezone().empty();
   const std::string_view name = zoned ? "timestamp with time zone" : "timestamp";
-  Cursor cursor(TrimSpace(text));
-  ARROW_ASSIGN_OR_RAISE(const auto days, TakeDate(&cursor, text));
+  std::string_view rest = TrimSpace(text);
+  const bool before_christ = TakeEra(&rest);
+  Cursor cursor(rest);
+  ARROW_ASSIGN_OR_RAISE(const auto days, TakeDate(&cursor, before_christ, text));
   if (!days) return InvalidSyntax(name, text);
   int64_t nanos = 0;
   if (cursor.Take('T') || cursor.Take('t') || (cursor.SkipSpace(), IsDigit(cursor.Peek()))) {
@@ -297,6 +321,10 @@ std::optional<DateTimeField> FieldFromWord(std::string_view word) {
 
 namespace {
 
+arrow::Status IntervalFieldOutOfRange(std::string_view text) {
+  return MakeError(ErrorKind::kExecution, "interval field value out of range: \"{}\"", text);
+}
+
 /// Sums the parts of an interval exactly: whole units as integers, fractions as decimal digits scaled by the unit below.
 class IntervalSum {
  public:
@@ -314,7 +342,6 @@ class IntervalSum {
       case kMonth:
         months_ += static_cast<Int128>(sign) * whole;
         return AddDays(sign, 0, fraction_nanos, 30);
-      case kQuarter: return AddMonths(sign, whole, fraction_nanos, 3);
       case kYear: return AddMonths(sign, whole, fraction_nanos, 12);
       case kDecade: return AddMonths(sign, whole, fraction_nanos, 120);
       case kCentury: return AddMonths(sign, whole, fraction_nanos, 1200);
@@ -332,7 +359,7 @@ class IntervalSum {
     const Int128 micros = (nanos_ < 0 ? nanos_ - 500 : nanos_ + 500) / 1000;  // PostgreSQL keeps microseconds.
     const Int128 nanos = micros * 1000;
     if (months_ != static_cast<int32_t>(months_) || days_ != static_cast<int32_t>(days_) || nanos != static_cast<int64_t>(nanos)) {
-      return MakeError(ErrorKind::kExecution, "interval field value out of range: \"{}\"", text);
+      return IntervalFieldOutOfRange(text);
     }
     return Interval{static_cast<int32_t>(months_), static_cast<int32_t>(days_), static_cast<int64_t>(nanos)};
   }
@@ -368,7 +395,7 @@ bool TakeIsoInterval(Cursor* cursor, IntervalSum* sum) {
     }
     const int64_t sign = cursor->Take('-') ? -1 : 1;
     if (sign > 0) cursor->Take('+');
-    const int64_t whole = Number(cursor->TakeDigits());
+    const int64_t whole = LargeNumber(cursor->TakeDigits());
     int64_t fraction = 0;
     if (cursor->Take('.')) fraction = FractionNanos(cursor->TakeDigits());
     if (whole < 0) return false;
@@ -391,7 +418,7 @@ bool TakeIsoInterval(Cursor* cursor, IntervalSum* sum) {
 }
 
 /// One item of the traditional form: a number with a unit, year-month, or a time of day.
-bool TakeIntervalItem(Cursor* cursor, DateTimeField default_field, IntervalSum* sum) {
+arrow::Result<bool> TakeIntervalItem(Cursor* cursor, DateTimeField default_field, std::string_view text, IntervalSum* sum) {
   int64_t sign = 1;
   if (cursor->Take('-')) {
     sign = -1;
@@ -399,7 +426,7 @@ bool TakeIntervalItem(Cursor* cursor, DateTimeField default_field, IntervalSum* 
     cursor->Take('+');
   }
   const std::string_view digits = cursor->TakeDigits();
-  int64_t whole = digits.empty() && cursor->Peek() == '.' ? 0 : Number(digits);
+  int64_t whole = digits.empty() && cursor->Peek() == '.' ? 0 : LargeNumber(digits);
   if (whole < 0) return false;
   if (cursor->Take(':')) {  // hh:mm[:ss[.fraction]]; hours may exceed a day
     const int64_t minute = Number(cursor->TakeDigits());
@@ -408,14 +435,17 @@ bool TakeIntervalItem(Cursor* cursor, DateTimeField default_field, IntervalSum* 
       second = Number(cursor->TakeDigits());
       if (cursor->Take('.')) nanos = FractionNanos(cursor->TakeDigits());
     }
-    if (minute < 0 || minute > 59 || second < 0 || second > 59 || whole > 2'500'000) return false;
+    if (minute < 0 || second < 0) return false;
+    if (minute > 59 || second > 59 || whole > 2'500'000) return IntervalFieldOutOfRange(text);
     sum->AddTime(sign, ((whole * 60 + minute) * 60 + second) * 1'000'000'000 + nanos);
     return true;
   }
   if (cursor->Peek() == '-' && IsDigit(cursor->Peek(1))) {  // year-month
     cursor->Skip();
     const int64_t months = Number(cursor->TakeDigits());
-    if (months < 0 || months > 11) return false;
+    if (months < 0) return false;
+    if (months > 11) return IntervalFieldOutOfRange(text);
+    if (whole > 200'000'000) return IntervalFieldOutOfRange(text);
     sum->Add(sign, whole * 12 + months, 0, DateTimeField::kMonth);
     return true;
   }
@@ -426,7 +456,7 @@ bool TakeIntervalItem(Cursor* cursor, DateTimeField default_field, IntervalSum* 
   Cursor ahead = *cursor;
   if (const std::string_view word = ahead.TakeWord(); !word.empty() && !EqualsIgnoreCase(word, "ago")) {
     const auto named = FieldFromWord(word);
-    if (!named) return false;
+    if (!named || *named == DateTimeField::kQuarter) return false;
     field = *named;
     *cursor = ahead;
   }
@@ -453,7 +483,8 @@ arrow::Result<Interval> ParseInterval(std::string_view text, std::string_view de
       sum.Negate();
       break;
     }
-    if (!TakeIntervalItem(&cursor, *default_field, &sum)) return InvalidSyntax("interval", text);
+    ARROW_ASSIGN_OR_RAISE(const bool taken, TakeIntervalItem(&cursor, *default_field, text, &sum));
+    if (!taken) return InvalidSyntax("interval", text);
     cursor.SkipSpace();
   }
   return sum.Finish(text);

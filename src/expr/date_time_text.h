@@ -18,7 +18,7 @@ using Interval = arrow::MonthDayNanoIntervalType::MonthDayNanos;
 
 /// Days since 1970-01-01.
 arrow::Result<int32_t> ParseDate(std::string_view text);
-/// Microseconds (or nanoseconds) since midnight; 24:00:00 is allowed.
+/// Microseconds (or nanoseconds) since midnight. 24:00:00, which PostgreSQL allows, has no place in Arrow's type and is out of range.
 arrow::Result<int64_t> ParseTime(std::string_view text, arrow::TimeUnit::type unit);
 /// A zone in the text is applied when the type has one and ignored otherwise, as in PostgreSQL.
 arrow::Result<int64_t> ParseTimestamp(std::string_view text, const arrow::TimestampType& type);

@@ -98,8 +98,10 @@ Interval TruncateInterval(const Interval& interval, DateTimeField field) {
 
 arrow::Result<DateTimeField> TruncationField(std::string_view word, const arrow::DataType& type) {
   const auto field = FieldFromWord(word);
-  if (!field) return MakeError(ErrorKind::kExecution, "unit \"{}\" not recognized for type {}", word, SqlTypeName(type));
-  if (!CanTruncate(*field) || (*field == kWeek && ClassOf(type) == TypeClass::kInterval)) {
+  if (!field || !CanTruncate(*field)) {
+    return MakeError(ErrorKind::kExecution, "unit \"{}\" not recognized for type {}", word, SqlTypeName(type));
+  }
+  if (*field == kWeek && ClassOf(type) == TypeClass::kInterval) {
     return MakeError(ErrorKind::kExecution, "unit \"{}\" not supported for type {}", word, SqlTypeName(type));
   }
   return *field;
@@ -141,7 +143,7 @@ arrow::Result<int64_t> DaysOfFields(int64_t year, int64_t month, int64_t day) {
 arrow::Result<int64_t> MicrosOfFields(int64_t hour, int64_t minute, double second) {
   const bool valid = hour >= 0 && minute >= 0 && minute <= 59 && second >= 0 && second <= 60 &&
                      (hour < 24 || (hour == 24 && minute == 0 && second == 0));
-  if (!valid) return MakeError(ErrorKind::kExecution, "time field value out of range: {}:{:02}:{}", hour, minute, second);
+  if (!valid) return MakeError(ErrorKind::kExecution, "time field value out of range: {}:{:02}:{:02g}", hour, minute, second);
   return hour * kMicrosPerHour + minute * kMicrosPerMinute + static_cast<int64_t>(std::rint(second * 1e6));
 }
 

@@ -28,7 +28,8 @@ struct FieldShape {
   int scale;
 };
 
-FieldShape ShapeOf(DateTimeField field) {
+FieldShape ShapeOf(DateTimeField field, TypeClass type) {
+  if (type == kDate && field == kEpoch) return {15, 0};
   switch (field) {
     case kSecond: return {8, 6};        // 59.999999
     case kMilliseconds: return {8, 3};  // 59999.999
@@ -88,7 +89,7 @@ std::optional<Int128> TimestampField(int64_t micros, DateTimeField field, bool z
 }
 
 std::optional<Int128> DayField(int64_t days, DateTimeField field) {
-  if (field == kEpoch) return static_cast<Int128>(days) * kMicrosPerDay;
+  if (field == kEpoch) return static_cast<Int128>(days) * (kMicrosPerDay / kMicrosPerSecond);
   const auto date = DateField(days, field);
   return date ? std::optional<Int128>(*date) : std::nullopt;
 }
@@ -171,8 +172,8 @@ arrow::Result<Datum> MapField(const KernelInput& input, const FieldShape& shape,
 
 template <typename Out>
 arrow::Result<Datum> FieldsAs(const KernelInput& input, DateTimeField field) {
-  const FieldShape shape = ShapeOf(field);
   const arrow::DataType& type = *input.arguments[1].type();
+  const FieldShape shape = ShapeOf(field, ClassOf(type));
   switch (ClassOf(type)) {
     case kDate: return MapField<Out, int32_t>(input, shape, [field](int32_t days) { return *DayField(days, field); });
     case kTime: return MapField<Out, int64_t>(input, shape, [field](int64_t micros) { return *TimeField(micros, field); });
@@ -218,7 +219,7 @@ arrow::Result<Resolution> ResolveField(const FunctionFamily& family, std::vector
   if (!HasField(type_class, *field)) {
     return MakeError(ErrorKind::kInvalidInput, "unit \"{}\" not supported for type {}", word, SqlTypeName(*type));
   }
-  const FieldShape shape = ShapeOf(*field);
+  const FieldShape shape = ShapeOf(*field, type_class);
   return Resolution{family.overloads.front(), std::move(arguments),
                     kNumeric ? DecimalType(shape.precision, shape.scale, /*narrow=*/true) : arrow::float64()};
 }

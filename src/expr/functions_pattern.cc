@@ -101,7 +101,13 @@ void AddLike(FunctionRegistry* registry, std::string_view name, Kernel kernel) {
 
 arrow::Status RegexError(const arrow::Status& status) {
   if (status.ok() || status.IsOutOfMemory() || GetErrorKind(status).has_value()) return status;
-  return MakeError(ErrorKind::kExecution, "invalid regular expression: {}", status.message());
+  // RE2's words ("missing )") are followed by the pattern, with the flags that RegexSource puts before it.
+  std::string reason = status.message();
+  if (const size_t prefix = reason.find("regular expression: "); prefix != std::string::npos) reason.erase(0, prefix + 20);
+  for (const char* flags : {"(?s", "(?m"}) {
+    if (const size_t at = reason.find(flags); at != std::string::npos) reason.resize(reason.rfind(": ", at) == std::string::npos ? at : reason.rfind(": ", at));
+  }
+  return MakeError(ErrorKind::kExecution, "invalid regular expression: {}", reason);
 }
 
 struct RegexFlags {

@@ -202,7 +202,7 @@ arrow::Result<Datum> QuoteLiteral(const KernelInput& input) {
   return MapToSink(input, [&](int64_t row, TextSink* sink) -> arrow::Status {
     const std::string_view value = text[row];
     const bool escapes = value.find('\\') != std::string_view::npos;
-    ARROW_RETURN_NOT_OK(sink->Append(escapes ? " E'" : "'"));
+    ARROW_RETURN_NOT_OK(sink->Append(escapes ? "E'" : "'"));
     for (const char c : value) {
       if (c == '\'' || c == '\\') ARROW_RETURN_NOT_OK(sink->Append(c));
       ARROW_RETURN_NOT_OK(sink->Append(c));

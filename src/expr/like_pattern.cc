@@ -29,7 +29,7 @@ LikePrefix PrefixOfLike(std::string_view pattern, std::string_view escape) {
 
 arrow::Result<LikeMatcher> LikeMatcher::Make(std::string_view pattern, std::string_view escape) {
   if (CountCharacters(escape) > 1) {
-    return MakeError(ErrorKind::kExecution, "invalid escape string: escape string must be empty or one character");
+    return MakeError(ErrorKind::kExecution, "invalid escape string");
   }
   LikeMatcher matcher;
   matcher.pieces_.emplace_back();

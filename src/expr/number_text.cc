@@ -233,7 +233,7 @@ arrow::Result<size_t> ParseBytes(std::string_view text, char* out) {
       ++i;
     } else {
       const auto octal = [&](size_t at, char most) { return at < text.size() && text[at] >= '0' && text[at] <= most; };
-      if (!octal(i + 1, '3') || !octal(i + 2, '7') || !octal(i + 3, '7')) return InvalidSyntax("bytea", text);
+      if (!octal(i + 1, '3') || !octal(i + 2, '7') || !octal(i + 3, '7')) return MakeError(ErrorKind::kExecution, "invalid input syntax for type bytea");
       out[written++] = static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
       i += 3;
     }

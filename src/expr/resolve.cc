@@ -28,9 +28,7 @@ namespace {
 
 std::string TypeNameOf(const Expr& expr) {
   if (IsUntypedLiteral(expr)) return "unknown";
-  // Precision and scale choose no overload, so PostgreSQL leaves them out.
-  const TypeClass type_class = ClassOf(*expr.type());
-  return type_class == TypeClass::kDecimal ? SqlTypeName(type_class) : SqlTypeName(*expr.type());
+  return SqlFamilyName(*expr.type());
 }
 
 std::string TypeList(const std::vector<ExprPtr>& arguments) {
@@ -311,7 +309,7 @@ arrow::Result<ExprPtr> MakeCast(ExprPtr child, const TypePtr& type, TextPosition
     return std::make_shared<CastExpr>(std::move(child), type, position);
   }
   if (!untyped && !IsExplicitCast(*child->type(), *type)) {
-    return MakeError(ErrorKind::kInvalidInput, "cannot cast type {} to {}", SqlTypeName(*child->type()), SqlTypeName(*type));
+    return MakeError(ErrorKind::kInvalidInput, "cannot cast type {} to {}", SqlFamilyName(*child->type()), SqlFamilyName(*type));
   }
   if (child->kind() == ExprKind::kLiteral && IsLogical(*type)) {
     const auto& value = checked_cast<const LiteralExpr&>(*child).value();
@@ -332,8 +330,9 @@ arrow::Result<TypePtr> CommonTypeOf(const std::vector<ExprPtr>& branches) {
 }
 
 arrow::Result<ExprPtr> MakeCase(std::vector<ExprPtr> conditions, std::vector<ExprPtr> values, ExprPtr otherwise, TextPosition position) {
-  if (otherwise != nullptr) values.push_back(otherwise);
-  const auto common = CommonTypeOf(values);
+  std::vector<ExprPtr> branches = values;
+  if (otherwise != nullptr) branches.insert(branches.begin(), otherwise);  // PostgreSQL's order, which its messages show
+  const auto common = CommonTypeOf(branches);
   if (!common.ok()) return ErrorStatus(ErrorKind::kInvalidInput, "CASE " + common.status().message());
   std::vector<ExprPtr> children;
   for (size_t i = 0; i < conditions.size(); ++i) {
@@ -351,7 +350,7 @@ arrow::Result<ExprPtr> MakeCase(std::vector<ExprPtr> conditions, std::vector<Exp
   if (otherwise == nullptr) {
     children.push_back(MakeLiteral(arrow::MakeNullScalar(*common)));
   } else {
-    ARROW_ASSIGN_OR_RAISE(ExprPtr value, CoerceTo(values.back(), *common));
+    ARROW_ASSIGN_OR_RAISE(ExprPtr value, CoerceTo(std::move(otherwise), *common));
     children.push_back(std::move(value));
   }
   return std::make_shared<CaseExpr>(std::move(children), position);

@@ -225,6 +225,11 @@ std::string SqlTypeName(const arrow::DataType& type) {
   return SqlTypeName(type_class);
 }
 
+std::string SqlFamilyName(const arrow::DataType& type) {
+  const TypeClass type_class = ClassOf(type);
+  return type_class == TypeClass::kDecimal ? SqlTypeName(type_class) : SqlTypeName(type);
+}
+
 int DecimalDigits(const arrow::DataType& type) {
   switch (ClassOf(type)) {
     case TypeClass::kInt16: return 5;
@@ -317,7 +322,7 @@ TypePtr TypeForClass(const TypePtr& from, TypeClass target) {
 namespace {
 
 arrow::Status CannotMatch(const arrow::DataType& left, const arrow::DataType& right) {
-  return MakeError(ErrorKind::kInvalidInput, "types {} and {} cannot be matched", SqlTypeName(left), SqlTypeName(right));
+  return MakeError(ErrorKind::kInvalidInput, "types {} and {} cannot be matched", SqlFamilyName(left), SqlFamilyName(right));
 }
 
 /// The decimal that holds both; when 38 digits are not enough the fraction gives way, and a value that loses digits is rounded.

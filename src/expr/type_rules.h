@@ -56,6 +56,8 @@ bool IsTemporal(TypeClass type_class);  ///< date, timestamp, timestamptz: what 
 /// PostgreSQL's name, for messages: "bigint", "numeric(15,2)", "timestamp without time zone", "integer[]".
 std::string SqlTypeName(const arrow::DataType& type);
 std::string SqlTypeName(TypeClass type_class);
+/// The same without precision and scale, which choose no function and no cast: "numeric".
+std::string SqlFamilyName(const arrow::DataType& type);
 
 /// Digits of the decimal that holds every value of an integer type: 5, 10 or 19 (decimals answer their own precision).
 int DecimalDigits(const arrow::DataType& type);

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Expected values are PostgreSQL's, except where a comment says otherwise.
+#include "expr/test_cases.h"
+
+namespace icebound::expr {
+namespace {
+
+TEST(DateTime, Arithmetic) {
+  CheckCases({
+      {"(+ date'2001-09-28' 7)", "2001-10-05"},
+      {"(+ 7 date'2001-09-28')", "2001-10-05"},
+      {"(- date'2001-10-01' 7)", "2001-09-24"},
+      {"(- date'2001-10-01' date'2001-09-28')", "3"},
+      {"(- date'2001-10-01' '2001-09-28')", "3"},
+      {"(+ date'2001-09-28' interval'1 hour')", "2001-09-28 01:00:00"},
+      {"(+ interval'1 hour' date'2001-09-28')", "2001-09-28 01:00:00"},
+      {"(- date'2001-09-28' interval'1 hour')", "2001-09-27 23:00:00"},
+      {"(- date'1998-12-01' interval'90 days')", "1998-09-02 00:00:00"},
+      {"(+ date'1993-07-01' interval'3 months')", "1993-10-01 00:00:00"},
+      {"(+ date'2020-01-31' interval'1 month')", "2020-02-29 00:00:00"},
+      {"(+ date'2019-01-31' interval'1 month')", "2019-02-28 00:00:00"},
+      {"(+ date'2020-02-29' interval'1 year')", "2021-02-28 00:00:00"},
+      {"(- date'2020-03-31' interval'1 month')", "2020-02-29 00:00:00"},
+      {"(+ date'2001-09-28' time'03:00')", "2001-09-28 03:00:00"},
+      {"(+ time'03:00' date'2001-09-28')", "2001-09-28 03:00:00"},
+      {"(+ timestamp'2001-09-28 01:00' interval'23 hours')", "2001-09-29 00:00:00"},
+      {"(- timestamp'2001-09-28 23:00' interval'23 hours')", "2001-09-28 00:00:00"},
+      {"(+ timestamp'2020-01-31 12:00' interval'1 month 1 day 1 hour')", "2020-03-01 13:00:00"},
+      {"(- timestamp'2020-03-31 12:00' interval'1 month 1 day 1 hour')", "2020-02-28 11:00:00"},
+      {"(+ timestamptz'2020-01-31 12:00+00' interval'1 month')", "2020-02-29 12:00:00+00"},
+      {"(- timestamp'2001-09-29 03:00' timestamp'2001-07-27 12:00')", "63 days 15:00:00"},
+      {"(- timestamp'2001-07-27 12:00' timestamp'2001-09-29 03:00')", "-63 days -15:00:00"},
+      {"(- timestamptz'2001-09-29 03:00+00' timestamptz'2001-07-27 12:00+00')", "63 days 15:00:00"},
+      {"(- timestamp'2001-09-29 03:00' date'2001-07-27')", "64 days 03:00:00"},
+      {"(- timestamp'2020-01-01' '2019-12-31')", "1 day"},
+      {"(+ timestamp'2020-01-01' '1 day')", "2020-01-02 00:00:00"},
+      {"(- time'05:00' time'03:00')", "02:00:00"},
+      {"(- time'05:00' interval'2 hours')", "03:00:00"},
+      {"(+ time'05:00' interval'22 hours')", "03:00:00"},
+      {"(- time'05:00' interval'6 hours')", "23:00:00"},
+      {"(+ interval'22 hours' time'05:00')", "03:00:00"},
+      {"(+ interval'1 day' interval'1 hour')", "1 day 01:00:00"},
+      {"(- interval'1 day' interval'1 hour')", "1 day -01:00:00"},
+      {"(* interval'1 second' 900)", "00:15:00"},
+      {"(* 21 interval'1 day')", "21 days"},
+      {"(* interval'1 hour' 3.5e0)", "03:30:00"},
+      {"(* interval'1 month' 0.5e0)", "15 days"},
+      {"(* interval'1 day' 1.5e0)", "1 day 12:00:00"},
+      {"(* interval'1 month 15 days 12:00' 2e0)", "2 mons 30 days 24:00:00"},
+      {"(* interval'1 year' 0.1e0)", "1 mon 6 days"},
+      {"(/ interval'1 hour' 1.5e0)", "00:40:00"},
+      {"(/ interval'49 months' 49)", "1 mon"},
+      {"(/ interval'1 month' 3)", "10 days"},
+      {"(/ interval'1 day' 0)", "error: division by zero"},
+      {"(negate interval'23 hours')", "-23:00:00"},
+      {"(negate interval'1 mon -1 day')", "-1 mons +1 day"},
+      {"(+ interval'2000000000 months' interval'2000000000 months')", "error: interval out of range"},
+      {"(+ date'2020-01-01' 2147483647)", "error: date out of range"},
+      {"(* date'2020-01-01' 2)", "error: operator does not exist: date * integer"},
+      {"(+ date'2020-01-01' date'2020-01-01')", "error: operator does not exist: date + date"},
+      {"(+ date'2020-01-01' bigint'1')", "error: operator does not exist: date + bigint"},
+  });
+}
+
+TEST(DateTime, Extract) {
+  CheckCases({
+      {"(extract 'year' date'2001-02-16')", "2001"},
+      {"(extract 'month' date'2001-02-16')", "2"},
+      {"(extract 'day' date'2001-02-16')", "16"},
+      {"(extract 'quarter' date'2001-02-16')", "1"},
+      {"(extract 'decade' date'2001-02-16')", "200"},
+      {"(extract 'century' date'2000-12-16')", "20"},
+      {"(extract 'century' date'2001-02-16')", "21"},
+      {"(extract 'century' date'0044-03-15 BC')", "-1"},
+      {"(extract 'millennium' date'2001-02-16')", "3"},
+      {"(extract 'millennium' date'2000-02-16')", "2"},
+      {"(extract 'decade' date'0044-03-15 BC')", "-5"},
+      {"(extract 'year' date'0044-03-15 BC')", "-44"},
+      {"(extract 'dow' date'2001-02-18')", "0"},
+      {"(extract 'dow' date'2001-02-16')", "5"},
+      {"(extract 'isodow' date'2001-02-18')", "7"},
+      {"(extract 'doy' date'2001-02-16')", "47"},
+      {"(extract 'doy' date'2000-12-31')", "366"},
+      {"(extract 'week' date'2005-01-01')", "53"},
+      {"(extract 'week' date'2020-12-31')", "53"},
+      {"(extract 'week' date'2021-01-03')", "53"},
+      {"(extract 'isoyear' date'2006-01-01')", "2005"},
+      {"(extract 'epoch' date'2001-02-16')", "982281600"},
+      {"(extract 'julian' date'2006-01-01')", "2453737"},
+      {"(extract 'hour' date'2001-02-16')", "error: unit \"hour\" not supported for type date"},
+      {"(extract 'hour' timestamp'2001-02-16 20:38:40.12')", "20"},
+      {"(extract 'minute' timestamp'2001-02-16 20:38:40.12')", "38"},
+      {"(extract 'second' timestamp'2001-02-16 20:38:40.12')", "40.120000"},
+      {"(extract 'milliseconds' timestamp'2001-02-16 20:38:40.12')", "40120.000"},
+      {"(extract 'microseconds' timestamp'2001-02-16 20:38:40.12')", "40120000"},
+      {"(extract 'epoch' timestamp'2001-02-16 20:38:40.12')", "982355920.120000"},
+      {"(extract 'epoch' timestamptz'2001-02-16 20:38:40.12-08')", "982384720.120000"},
+      {"(extract 'epoch' timestamp'1969-12-31 23:59:59.5')", "-0.500000"},
+      {"(extract 'second' timestamp'1969-12-31 23:59:59.5')", "59.500000"},
+      {"(extract 'year' timestamp'1969-12-31 23:59:59.5')", "1969"},
+      {"(extract 'timezone' timestamptz'2001-02-16 20:38:40+00')", "0"},
+      {"(extract 'timezone' timestamp'2001-02-16 20:38:40')", "error: unit \"timezone\" not supported for type timestamp without time zone"},
+      {"(extract 'foo' timestamp'2001-02-16 20:38:40')", "error: unit \"foo\" not recognized for type timestamp without time zone"},
+      {"(extract 'hour' time'20:38:40.5')", "20"},
+      {"(extract 'second' time'20:38:40.5')", "40.500000"},
+      {"(extract 'epoch' time'20:38:40.5')", "74320.500000"},
+      {"(extract 'year' time'20:38:40.5')", "error: unit \"year\" not supported for type time without time zone"},
+      {"(extract 'year' interval'6 years 4 months 12 days')", "6"},
+      {"(extract 'month' interval'2 years 13 months')", "1"},
+      {"(extract 'quarter' interval'2 years 4 months')", "2"},
+      {"(extract 'day' interval'40 days 1 minute')", "40"},
+      {"(extract 'hour' interval'27 hours 3 minutes')", "27"},
+      {"(extract 'minute' interval'27 hours 3 minutes')", "3"},
+      {"(extract 'second' interval'3 minutes 4.5 seconds')", "4.500000"},
+      {"(extract 'epoch' interval'5 days 3 hours')", "442800.000000"},
+      {"(extract 'epoch' interval'1 year 1 month')", "34149600.000000"},
+      {"(extract 'epoch' interval'-1 day')", "-86400.000000"},
+      {"(extract 'dow' interval'1 day')", "error: unit \"dow\" not supported for type interval"},
+      {"(extract 'year' 5)", "error: function extract(unknown, integer) does not exist"},
+      {"(date_part 'day' timestamp'2001-02-16 20:38:40')", "16"},
+      {"(date_part 'hour' interval'4 hours 3 minutes')", "4"},
+      {"(date_part 'second' timestamp'2001-02-16 20:38:40.12')", "40.12"},
+      {"(date_part 'epoch' date'2001-02-16')", "982281600"},
+  });
+}
+
+TEST(DateTime, Truncation) {
+  CheckCases({
+      {"(date_trunc 'hour' timestamp'2001-02-16 20:38:40.5')", "2001-02-16 20:00:00"},
+      {"(date_trunc 'year' timestamp'2001-02-16 20:38:40')", "2001-01-01 00:00:00"},
+      {"(date_trunc 'quarter' timestamp'2001-05-16 20:38:40')", "2001-04-01 00:00:00"},
+      {"(date_trunc 'month' timestamp'2001-02-16 20:38:40')", "2001-02-01 00:00:00"},
+      {"(date_trunc 'week' timestamp'2001-02-16 20:38:40')", "2001-02-12 00:00:00"},
+      {"(date_trunc 'week' timestamp'1969-12-31 20:38:40')", "1969-12-29 00:00:00"},
+      {"(date_trunc 'day' timestamp'1969-12-31 20:38:40')", "1969-12-31 00:00:00"},
+      {"(date_trunc 'minute' timestamp'2001-02-16 20:38:40')", "2001-02-16 20:38:00"},
+      {"(date_trunc 'second' timestamp'2001-02-16 20:38:40.9')", "2001-02-16 20:38:40"},
+      {"(date_trunc 'milliseconds' timestamp'2001-02-16 20:38:40.987654')", "2001-02-16 20:38:40.987"},
+      {"(date_trunc 'microseconds' timestamp'2001-02-16 20:38:40.987654')", "2001-02-16 20:38:40.987654"},
+      {"(date_trunc 'decade' timestamp'2001-02-16 20:38:40')", "2000-01-01 00:00:00"},
+      {"(date_trunc 'century' timestamp'2000-02-16 20:38:40')", "1901-01-01 00:00:00"},
+      {"(date_trunc 'century' timestamp'2001-02-16 20:38:40')", "2001-01-01 00:00:00"},
+      {"(date_trunc 'millennium' timestamp'2001-02-16 20:38:40')", "2001-01-01 00:00:00"},
+      {"(date_trunc 'millennium' timestamp'2000-02-16 20:38:40')", "1001-01-01 00:00:00"},
+      {"(date_trunc 'MONTH' timestamptz'2001-02-16 20:38:40+00')", "2001-02-01 00:00:00+00"},
+      {"(date_trunc 'month' date'2001-02-16')", "2001-02-01 00:00:00+00"},
+      {"(date_trunc 'hour' interval'3 days 02:47:33')", "3 days 02:00:00"},
+      {"(date_trunc 'day' interval'3 days 02:47:33')", "3 days"},
+      {"(date_trunc 'month' interval'14 months 3 days')", "1 year 2 mons"},
+      {"(date_trunc 'quarter' interval'14 months 3 days')", "1 year"},
+      {"(date_trunc 'year' interval'14 months 3 days')", "1 year"},
+      {"(date_trunc 'week' interval'14 months 3 days')", "error: unit \"week\" not supported for type interval"},
+      {"(date_trunc 'dow' timestamp'2001-02-16 20:38:40')", "error: unit \"dow\" not recognized for type timestamp without time zone"},
+      {"(date_trunc 'foo' timestamp'2001-02-16 20:38:40')", "error: unit \"foo\" not recognized for type timestamp without time zone"},
+  });
+}
+
+TEST(DateTime, Making) {
+  CheckCases({
+      {"(make_date 2013 7 15)", "2013-07-15"},
+      {"(make_date 2013 2 30)", "error: date field value out of range: 2013-02-30"},
+      {"(make_date -44 3 15)", "0044-03-15 BC"},
+      {"(make_date 0 1 1)", "error: date field value out of range: 0-01-01"},
+      {"(make_time 8 15 23.5e0)", "08:15:23.5"},
+      {"(make_time 25 0 0e0)", "error: time field value out of range: 25:00:00"},
+      {"(make_timestamp 2013 7 15 8 15 23.5e0)", "2013-07-15 08:15:23.5"},
+      {"(make_timestamp 2013 13 15 8 15 23.5e0)", "error: date field value out of range: 2013-13-15"},
+      {"(make_interval 1 2 3 4 5 6 7.5e0)", "1 year 2 mons 25 days 05:06:07.5"},
+      {"(make_interval 0 0 0 10 0 0 0e0)", "10 days"},
+      {"(to_timestamp 1284352323e0)", "2010-09-13 04:32:03+00"},
+      {"(to_timestamp 1284352323.123456e0)", "2010-09-13 04:32:03.123456+00"},
+      {"(to_timestamp -0.5e0)", "1969-12-31 23:59:59.5+00"},
+  });
+}
+
+TEST(DateTime, AgeAndJustify) {
+  CheckCases({
+      {"(age timestamp'2001-04-10' timestamp'1957-06-13')", "43 years 9 mons 27 days"},
+      {"(age timestamp'1957-06-13' timestamp'2001-04-10')", "-43 years -9 mons -27 days"},
+      {"(age timestamp'2020-03-01' timestamp'2020-01-31')", "1 mon 1 day"},
+      {"(age timestamp'2020-03-01 01:00' timestamp'2020-01-31 02:00')", "1 mon 23:00:00"},
+      {"(age timestamp'2020-01-31' timestamp'2020-03-01')", "-1 mons -1 days"},
+      {"(age timestamp'2021-02-28' timestamp'2020-02-29')", "11 mons 28 days"},
+      {"(age timestamp'2020-01-31 10:00' timestamp'2020-01-31 12:00')", "-02:00:00"},
+      {"(justify_days interval'35 days')", "1 mon 5 days"},
+      {"(justify_hours interval'27 hours')", "1 day 03:00:00"},
+      {"(justify_interval interval'1 mon -1 hour')", "29 days 23:00:00"},
+      {"(justify_interval interval'-1 mon 1 hour')", "-29 days -23:00:00"},
+      {"(justify_interval interval'35 days 27 hours')", "1 mon 6 days 03:00:00"},
+      {"(justify_days interval'1 mon -5 days')", "25 days"},
+      {"(justify_hours interval'1 day -5 hours')", "19:00:00"},
+  });
+}
+
+TEST(DateTime, Zones) {
+  CheckCases({
+      {"(timezone 'America/Denver' timestamp'2001-02-16 20:38:40')", "2001-02-17 03:38:40+00"},
+      {"(timezone 'America/Denver' timestamptz'2001-02-16 20:38:40-05')", "2001-02-16 18:38:40"},
+      {"(timezone 'UTC' timestamptz'2001-02-16 20:38:40-05')", "2001-02-17 01:38:40"},
+      {"(timezone 'Nowhere/City' timestamp'2001-02-16 20:38:40')", "error: time zone \"Nowhere/City\" not recognized"},
+      {"(timezone 'Europe/Berlin' timestamp'2020-07-01 12:00:00')", "2020-07-01 10:00:00+00"},
+  });
+}
+
+}  // namespace
+}  // namespace icebound::expr

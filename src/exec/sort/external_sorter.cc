@@ -61,6 +61,7 @@ ExternalSorter::ExternalSorter(runtime::QueryContext* context, std::unique_ptr<S
 ExternalSorter::~ExternalSorter() {
   taking_rows_.store(false);
   UpdateMetrics();
+  budget_.Give(charged_runs_ * SortRun::kStateBytes);
 }
 
 // --- run generation ---------------------------------------------------------------------------------------------------------
@@ -75,8 +76,8 @@ void ExternalSorter::ChooseSizes(int workers) {
   shared_.chunk_bytes = std::clamp(PagesDown(worker_bytes / 64), kChunkBytesMin, kChunkBytesMax);
   shared_.scratch_entries = std::clamp(PagesDown(worker_bytes / 32), kScratchBytesMin, kScratchBytesMax) / int64_t{sizeof(SortEntry)};
   shared_.row_bytes_max = granted_bytes / kWidestRowPart;
-  // Two runs to read, one to write, the rows between.
-  shared_.floor_bytes = 4 * shared_.block_bytes + OutputBufferBytes();
+  // Two runs to read, their scratch, one run to write, the rows between; and what an open run or reader costs beside its block.
+  shared_.floor_bytes = 4 * (shared_.block_bytes + 2 * SortRun::kStateBytes) + OutputBufferBytes();
 }
 
 arrow::Status ExternalSorter::StartInput(int workers) {
@@ -124,9 +125,12 @@ arrow::Result<int64_t> ExternalSorter::Reclaim(int64_t bytes) {
 
 // --- merge planning ---------------------------------------------------------------------------------------------------------
 
+int64_t ExternalSorter::FreeBytes() const { return context_->ledger.available_bytes() + budget_.slack_bytes(); }
+
 int64_t ExternalSorter::MergeBytesMax() const {
-  const int64_t free_bytes = context_->ledger.available_bytes() + budget_.slack_bytes() + budget_.taken_bytes();
-  return std::min(static_cast<int64_t>(kMergeShare * static_cast<double>(free_bytes)), consumer_->share_bytes());
+  const auto part_bytes = static_cast<int64_t>(kMergeShare * static_cast<double>(FreeBytes()));
+  // The floor is held already, however small the share has become.
+  return std::max(std::min(part_bytes, consumer_->share_bytes() - budget_.taken_bytes()), shared_.floor_bytes);
 }
 
 int64_t ExternalSorter::OutputBytesMax() const {
@@ -138,7 +142,9 @@ int64_t ExternalSorter::OutputBufferBytes() const { return RowBatch::BufferBytes
 arrow::Status ExternalSorter::FinishInput() {
   int64_t held_bytes = 0;
   for (const auto& builder : builders_) held_bytes += builder->held_bytes();
-  if (shared_.spilled.load() || held_bytes > MergeBytesMax()) ARROW_RETURN_NOT_OK(SpillWhatIsInMemory());
+  // Rows in memory are the merge's memory when they stay.
+  const bool too_much = held_bytes > static_cast<int64_t>(kMergeShare * static_cast<double>(FreeBytes() + budget_.taken_bytes()));
+  if (shared_.spilled.load() || too_much) ARROW_RETURN_NOT_OK(SpillWhatIsInMemory());
   taking_rows_.store(false, std::memory_order_release);
   for (const auto& builder : builders_) {
     builder->FreeWorkspace();
@@ -146,12 +152,13 @@ arrow::Status ExternalSorter::FinishInput() {
     for (SortRun& run : builder->TakeRuns()) runs_.push_back({std::move(run)});
   }
   initial_runs_ = static_cast<int64_t>(runs_.size());
+  ARROW_RETURN_NOT_OK(ChargeRuns());
   if (!runs_.empty()) {
     merge_levels_ = 1;
     ARROW_RETURN_NOT_OK(ReduceRuns());
   }
   final_fan_in_ = static_cast<int64_t>(runs_.size());
-  int64_t needed_bytes = budget_.taken_bytes() + OutputBufferBytes();
+  int64_t needed_bytes = budget_.taken_bytes() + OutputBufferBytes() + shared_.block_bytes;
   for (const PlannedRun& planned : runs_) needed_bytes += RunReader::BufferBytes(planned.run);
   budget_.ReturnSlack(needed_bytes);
   UpdateMetrics();
@@ -160,6 +167,19 @@ arrow::Status ExternalSorter::FinishInput() {
 
 arrow::Status ExternalSorter::SpillWhatIsInMemory() {
   return runtime::RunOnThreads(static_cast<int>(builders_.size()), [this](int worker) { return builders_[worker]->SpillRest(); });
+}
+
+/// Pays for the state of the runs there are.
+arrow::Status ExternalSorter::ChargeRuns() {
+  const auto run_count = static_cast<int64_t>(runs_.size());
+  const int64_t more_bytes = (run_count - charged_runs_) * SortRun::kStateBytes;
+  if (more_bytes > 0) {
+    ARROW_RETURN_NOT_OK(budget_.Take(more_bytes));
+  } else {
+    budget_.Give(-more_bytes);
+  }
+  charged_runs_ = run_count;
+  return arrow::Status::OK();
 }
 
 /// How many of the smallest runs a merge can take with this much memory; at least two.
@@ -179,7 +199,7 @@ arrow::Status ExternalSorter::ReduceRuns() {
   std::sort(runs_.begin(), runs_.end(), larger);
   const int64_t output_bytes = OutputBufferBytes();
   while (true) {
-    const int64_t merge_bytes = MergeBytesMax() - output_bytes;
+    const int64_t merge_bytes = MergeBytesMax() - output_bytes - shared_.block_bytes;  // less the readers' scratch
     const auto run_count = static_cast<int64_t>(runs_.size());
     if (FanIn(merge_bytes) >= run_count) return arrow::Status::OK();
     // One block more is needed to write. Merging n runs takes n - 1 away: the first merge takes the odd rest, so that all others are full.
@@ -192,21 +212,22 @@ arrow::Status ExternalSorter::ReduceRuns() {
 
 /// Merges the last `count` runs into one, which takes their place.
 arrow::Status ExternalSorter::MergeSmallest(int64_t count) {
-  RowMerger::Inputs inputs{{}, {}, KeySpread(format_->layout())};
-  PlannedRun merged{SortRun{nullptr, KeySpread(format_->layout())}, 0};
+  RowMerger::Inputs inputs{{}, {}, RowSpread(format_->layout())};
+  PlannedRun merged{SortRun{nullptr, RowSpread(format_->layout())}, 0};
   for (int64_t i = 0; i < count; ++i) {
     inputs.spread.Merge(runs_.back().run.spread);
     merged.level = std::max(merged.level, runs_.back().level + 1);
     inputs.runs.push_back(std::move(runs_.back().run));
     runs_.pop_back();
   }
-  const KeySpread spread = inputs.spread;
+  const RowSpread spread = inputs.spread;
   MappedPages block(&budget_);
-  ARROW_RETURN_NOT_OK(block.Resize(shared_.block_bytes));
+  ARROW_RETURN_NOT_OK(block.Resize(RunWriter::WorkspaceBytes(shared_.block_bytes)));
   ARROW_ASSIGN_OR_RAISE(auto rows, RowBatch::Make(&budget_, context_->batch_rows, OutputBytesMax()));
   ARROW_ASSIGN_OR_RAISE(auto merger, RowMerger::Make(format_->layout(), &budget_, std::move(inputs)));
-  RunWriter writer(format_->layout(), &context_->disk, {block.data(), static_cast<size_t>(shared_.block_bytes)});
+  RunWriter writer(format_->layout(), &context_->disk, block.data(), shared_.block_bytes);
   ARROW_RETURN_NOT_OK(writer.Open());
+  ARROW_RETURN_NOT_OK(writer.Begin(spread));
   int64_t rows_left = options_.fetch_rows.value_or(std::numeric_limits<int64_t>::max());
   while (rows_left > 0) {
     ARROW_RETURN_NOT_OK(context_->cancellation.Check());
@@ -217,12 +238,11 @@ arrow::Status ExternalSorter::MergeSmallest(int64_t count) {
     rows_left -= rows->row_count();
   }
   ARROW_ASSIGN_OR_RAISE(merged.run, writer.Finish());
-  merged.run.spread = spread;
   shared_.spilled_bytes.fetch_add(merged.run.file->stored_bytes(), std::memory_order_relaxed);
   merge_levels_ = std::max(merge_levels_, merged.level);
   runs_.push_back(std::move(merged));
   UpdateMetrics();
-  return arrow::Status::OK();
+  return ChargeRuns();
 }
 
 void ExternalSorter::UpdateMetrics() {
@@ -234,7 +254,7 @@ void ExternalSorter::UpdateMetrics() {
 // --- output -----------------------------------------------------------------------------------------------------------------
 
 arrow::Result<std::unique_ptr<runtime::BatchStream>> ExternalSorter::OpenStream() {
-  RowMerger::Inputs inputs{{}, {}, KeySpread(format_->layout())};
+  RowMerger::Inputs inputs{{}, {}, RowSpread(format_->layout())};
   for (PlannedRun& planned : runs_) {
     inputs.spread.Merge(planned.run.spread);
     inputs.runs.push_back(std::move(planned.run));

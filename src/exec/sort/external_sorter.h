@@ -87,6 +87,7 @@ class ExternalSorter final : public memory::Reclaimer {
   ExternalSorter(runtime::QueryContext* context, std::unique_ptr<SortRowFormat> format, SorterOptions options,
                  runtime::OperatorMetrics* metrics);
   void ChooseSizes(int workers);
+  int64_t FreeBytes() const;
   int64_t MergeBytesMax() const;
   int64_t OutputBytesMax() const;
   int64_t OutputBufferBytes() const;
@@ -94,6 +95,7 @@ class ExternalSorter final : public memory::Reclaimer {
   arrow::Status ReduceRuns();
   int64_t FanIn(int64_t bytes) const;
   arrow::Status MergeSmallest(int64_t count);
+  arrow::Status ChargeRuns();
   void UpdateMetrics();
 
   runtime::QueryContext* const context_;
@@ -108,6 +110,7 @@ class ExternalSorter final : public memory::Reclaimer {
   std::vector<std::unique_ptr<SortRunBuilder>> builders_;
   std::atomic<bool> taking_rows_{false};  // builders_ may be looked at by Reclaim
   std::vector<PlannedRun> runs_;          // largest first, once planned
+  int64_t charged_runs_ = 0;              // runs whose state is paid for
   int64_t initial_runs_ = 0;
   int64_t final_fan_in_ = 0;
   int64_t merge_levels_ = 0;

@@ -2,6 +2,9 @@
 #include "exec/sort/external_sorter.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <thread>
 
 #include "exec/sort/sort_testing.h"
 #include "icebound/error.h"
@@ -29,8 +32,8 @@ std::vector<Way> AllWays() {
   for (int threads : {1, 2}) {
     const std::string suffix = threads == 1 ? "OneThread" : "TwoThreads";
     ways.push_back({"InMemory" + suffix, 64 * kMiB, false, threads});
-    ways.push_back({"SomeSpills" + suffix, 5 * kMiB, false, threads});
-    ways.push_back({"ManySpills" + suffix, 2 * kMiB, false, threads});
+    ways.push_back({"SomeSpills" + suffix, 2 * kMiB, false, threads});
+    ways.push_back({"ManySpills" + suffix, kMiB, false, threads});
     ways.push_back({"SpillAfterEachBatch" + suffix, 64 * kMiB, true, threads});
   }
   return ways;
@@ -96,11 +99,14 @@ arrow::RecordBatchVector NumberedStrings(int64_t rows, int64_t batch_rows, const
 }
 
 arrow::RecordBatchVector Numbers(int64_t rows, int64_t batch_rows, const std::function<int64_t(int64_t)>& number) {
+  Random random(1);
   arrow::Int64Builder builder;
   arrow::StringBuilder payload;
   for (int64_t row = 0; row < rows; ++row) {
     EXPECT_TRUE(builder.Append(number(row)).ok());
-    EXPECT_TRUE(payload.Append(std::string(200, static_cast<char>('a' + row % 26))).ok());
+    std::string text(200, ' ');
+    for (char& c : text) c = static_cast<char>('0' + random() % 64);
+    EXPECT_TRUE(payload.Append(text).ok());
   }
   return MakeBatches({arrow::field("n", arrow::int64(), false), arrow::field("p", arrow::utf8(), false)},
                      {builder.Finish().ValueOrDie(), payload.Finish().ValueOrDie()}, batch_rows);
@@ -113,7 +119,7 @@ TEST_P(ExternalSorterTest, RandomNumbers) {
     EXPECT_EQ(stats_.initial_runs, 0);
     EXPECT_EQ(stats_.spilled_bytes, 0);
   } else {
-    EXPECT_GT(stats_.initial_runs, 2);
+    EXPECT_GT(stats_.initial_runs, 1);
     EXPECT_GT(stats_.spilled_bytes, 0);
   }
 }
@@ -232,6 +238,300 @@ TEST_P(ExternalSorterTest, FirstRowsByLongStrings) {
     return std::string(Uniform(random, 200, 600), 'p') + std::to_string(Uniform(random, 0, 1000)) + std::string(Uniform(random, 0, 300), 'q');
   });
   for (int64_t fetch_rows : {1, 50, 2500}) SortAndCheck(batches, {{0}}, fetch_rows);
+}
+
+// --- rows that are too wide, or nearly ------------------------------------------------------------------------------------
+
+/// `rows` strings of `bytes` bytes each, a batch each, that begin with a number that orders them.
+arrow::RecordBatchVector WideStrings(int64_t rows, int64_t bytes, Random* random) {
+  arrow::RecordBatchVector batches;
+  const auto schema = arrow::schema({arrow::field("n", arrow::int64()), arrow::field("s", arrow::utf8()), arrow::field("row", arrow::int64(), false)});
+  for (int64_t row = 0; row < rows; ++row) {
+    arrow::Int64Builder number;
+    arrow::StringBuilder text;
+    arrow::Int64Builder place;
+    EXPECT_TRUE(number.Append(Uniform(*random, 0, 1000000)).ok());
+    std::string value(static_cast<size_t>(bytes), static_cast<char>('a' + row % 26));
+    value.replace(value.size() / 2, 8, std::to_string(Uniform(*random, 10000000, 99999999)));
+    EXPECT_TRUE(text.Append(value).ok());
+    EXPECT_TRUE(place.Append(row).ok());
+    batches.push_back(arrow::RecordBatch::Make(
+        schema, 1, {number.Finish().ValueOrDie(), text.Finish().ValueOrDie(), place.Finish().ValueOrDie()}));
+  }
+  return batches;
+}
+
+TEST(WideRows, MegabyteStringsSortByNumberAndByThemselves) {
+  Random random(21);
+  const auto batches = WideStrings(300, kMiB, &random);
+  for (const int key : {0, 1}) {
+    for (const int threads : {1, 2}) {
+      SCOPED_TRACE(fmt::format("key {} threads {}", key, threads));
+      World world(40 * kMiB, threads);
+      SortStats stats;
+      {
+        ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{key}}}, &stats));
+        ExpectSorted(batches, output, {{key}});
+      }
+      EXPECT_GT(stats.initial_runs, 6);
+      EXPECT_LE(world.ledger->peak_bytes(), world.ledger->granted_bytes());
+      world.ExpectNothingHeld();
+    }
+  }
+}
+
+TEST(WideRows, NarrowRowsBetweenWideOnes) {
+  Random random(22);
+  arrow::RecordBatchVector batches = WideStrings(40, kMiB, &random);
+  for (auto& batch : batches) {
+    if (OneIn(random, 2)) continue;
+    auto columns = batch->columns();
+    columns[1] = arrow::MakeArrayFromScalar(arrow::StringScalar("narrow"), 1).ValueOrDie();
+    batch = arrow::RecordBatch::Make(batch->schema(), 1, columns);
+  }
+  World world(10 * kMiB, 2);
+  {
+    ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{1, true}}}));
+    ExpectSorted(batches, output, {{1, true}});
+  }
+  world.ExpectNothingHeld();
+}
+
+TEST(WideRows, AQuarterOfTheLimitPasses) {
+  // 64 MiB of limit grant 80 MiB.
+  Random random(23);
+  const auto batches = WideStrings(7, 16 * kMiB, &random);
+  World world(80 * kMiB, 2);
+  SortStats stats;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{0}}}, &stats));
+    ExpectSorted(batches, output, {{0}});
+  }
+  EXPECT_GT(stats.initial_runs, 0);
+  world.ExpectNothingHeld();
+}
+
+TEST(WideRows, MoreThanMemoryAllowsIsOneClearError) {
+  Random random(24);
+  const auto batches = WideStrings(1, 100 * kMiB, &random);
+  World world(80 * kMiB, 2);
+  const auto result = Sort(&world, batches, {{{0}}});
+  EXPECT_EQ(GetErrorKind(result.status()), ErrorKind::kMemoryLimit);
+  EXPECT_THAT(result.status().message(), HasSubstr("memory limit too small: a row of 100.0 MiB"));
+  world.ExpectNothingHeld();
+}
+
+// --- merges of many runs --------------------------------------------------------------------------------------------------
+
+/// Lowers the number of files this process may open.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t files) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = files;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  ~FileLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST(ManyRuns, TwoThousandRunsWithSixtyFourFiles) {
+  const FileLimit limit(64);
+  Random random(31);
+  const auto batches = Numbers(2100 * 50, 50, [&](int64_t) { return Uniform(random, 0, 1000000000); });
+  World world(48 * kMiB, 2);
+  world.context.force_spill = true;
+  SortStats stats;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{0}}}, &stats));
+    ExpectSorted(batches, output, {{0}});
+  }
+  EXPECT_GT(stats.initial_runs, 2000);
+  EXPECT_LE(world.ledger->peak_bytes(), world.ledger->granted_bytes());
+  world.ExpectNothingHeld();
+}
+
+TEST(ManyRuns, SeveralLevelsWriteNoMoreThanTheyMust) {
+  Random random(32);
+  const auto batches = Numbers(600 * 200, 200, [&](int64_t) { return Uniform(random, 0, 1000000000); });
+  World world(4 * kMiB, 1);
+  world.context.force_spill = true;
+  world.context.batch_rows = 500;
+  SortStats stats;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{0}}}, &stats));
+    ExpectSorted(batches, output, {{0}});
+  }
+  EXPECT_EQ(stats.initial_runs, 600);
+  EXPECT_GE(stats.merge_levels, 2);
+  EXPECT_GT(stats.final_fan_in, 10);
+  world.ExpectNothingHeld();
+}
+
+TEST(ManyRuns, DiskStaysNearTheDataWhileItIsRead) {
+  Random random(33);
+  const auto batches = Numbers(200000, 5000, [&](int64_t) { return Uniform(random, 0, 1000000000); });
+  World world(4 * kMiB, 2);
+  {
+    SortStats stats;
+    ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{0}}}, &stats));
+    EXPECT_LE(world.disk->peak_used_bytes(), stats.spilled_bytes * 13 / 10);
+    EXPECT_LE(stats.spilled_bytes, int64_t{200000} * 220);
+  }
+  world.ExpectNothingHeld();
+}
+
+// --- stopping early, and failing ------------------------------------------------------------------------------------------
+
+TEST(EndOfASort, ReaderGoesAwayEarly) {
+  Random random(41);
+  const auto batches = Numbers(60000, 1000, [&](int64_t) { return Uniform(random, 0, 1000000); });
+  for (const int threads : {1, 2}) {
+    for (const int64_t granted_bytes : {3 * kMiB, 64 * kMiB}) {
+      World world(granted_bytes, threads);
+      world.context.batch_rows = 100;
+      for (const int64_t batches_read : {0, 1, 5}) {
+        auto& metrics = world.metrics.AddOperator("sort");
+        ASSERT_OK_AND_ASSIGN(auto sorter, ExternalSorter::Make(&world.context, batches[0]->schema(), {{{0}}, 3}, &metrics));
+        ASSERT_OK(FeedAndFinish(&world, sorter.get(), batches));
+        ASSERT_OK_AND_ASSIGN(auto stream, sorter->OpenStream());
+        ASSERT_OK_AND_ASSIGN(const auto some, Drain(stream.get(), batches_read));
+        EXPECT_EQ(some.size(), static_cast<size_t>(batches_read));
+      }
+      world.ExpectNothingHeld();
+    }
+  }
+}
+
+TEST(EndOfASort, InputIsAbandoned) {
+  const auto batches = Numbers(30000, 1000, [](int64_t row) { return row * 7919 % 30000; });
+  World world(3 * kMiB, 2);
+  {
+    auto& metrics = world.metrics.AddOperator("sort");
+    ASSERT_OK_AND_ASSIGN(auto sorter, ExternalSorter::Make(&world.context, batches[0]->schema(), {{{0}}, 3}, &metrics));
+    ASSERT_OK(sorter->StartInput(2));
+    for (const auto& batch : batches) ASSERT_OK(sorter->Append(1, *batch));
+    EXPECT_GT(world.disk->used_bytes(), 0);
+  }
+  world.ExpectNothingHeld();
+}
+
+TEST(EndOfASort, Cancelled) {
+  const auto batches = Numbers(30000, 1000, [](int64_t row) { return row * 7919 % 30000; });
+  for (const int threads : {1, 2}) {
+    World world(3 * kMiB, threads);
+    world.context.batch_rows = 100;
+    {
+      auto& metrics = world.metrics.AddOperator("sort");
+      ASSERT_OK_AND_ASSIGN(auto sorter, ExternalSorter::Make(&world.context, batches[0]->schema(), {{{0}}, 3}, &metrics));
+      ASSERT_OK(FeedAndFinish(&world, sorter.get(), batches));
+      ASSERT_OK_AND_ASSIGN(auto stream, sorter->OpenStream());
+      ASSERT_OK(Drain(stream.get(), 2).status());
+      world.cancellation.Cancel();
+      EXPECT_EQ(GetErrorKind(Drain(stream.get()).status()), ErrorKind::kCancelled);
+    }
+    EXPECT_EQ(GetErrorKind(Sort(&world, batches, {{{0}}}).status()), ErrorKind::kCancelled);
+    world.ExpectNothingHeld();
+  }
+}
+
+TEST(EndOfASort, DiskIsFull) {
+  Random random(42);
+  const auto batches = Numbers(60000, 1000, [&](int64_t) { return Uniform(random, 0, 1000000); });
+  World world(3 * kMiB, 2, /*spill_limit_bytes=*/kMiB);
+  const arrow::Status status = Sort(&world, batches, {{{0}}}).status();
+  EXPECT_EQ(GetErrorKind(status), ErrorKind::kDiskLimit) << status.ToString();
+  world.ExpectNothingHeld();
+}
+
+TEST(EndOfASort, DiskIsFullDuringAnEarlyMerge) {
+  Random random(43);
+  const auto batches = Numbers(400 * 200, 200, [&](int64_t) { return Uniform(random, 0, 1000000000); });
+  const auto sort = [&](std::optional<int64_t> spill_limit_bytes, int64_t* peak_bytes) {
+    World world(kMiB, 1, spill_limit_bytes);
+    world.context.force_spill = true;
+    SortStats stats;
+    const arrow::Status status = Sort(&world, batches, {{{0}}}, &stats).status();
+    EXPECT_TRUE(!status.ok() || stats.merge_levels > 1);
+    *peak_bytes = world.disk->peak_used_bytes();
+    world.ExpectNothingHeld();
+    return status;
+  };
+  int64_t peak_bytes = 0;
+  ASSERT_OK(sort(std::nullopt, &peak_bytes));
+  ASSERT_OK(sort(peak_bytes, &peak_bytes));
+  const arrow::Status status = sort(peak_bytes - 1, &peak_bytes);
+  EXPECT_EQ(GetErrorKind(status), ErrorKind::kDiskLimit) << status.ToString();
+}
+
+// --- memory shared with others --------------------------------------------------------------------------------------------
+
+TEST(SharedMemory, AnotherConsumerTakesEveryFreedByte) {
+  Random random(51);
+  const auto batches = Numbers(100000, 1000, [&](int64_t) { return Uniform(random, 0, 1000000); });
+  for (const int threads : {1, 2}) {
+    World world(8 * kMiB, threads);
+    std::atomic<bool> stop{false};
+    auto grabber = world.ledger->AddConsumer("grabber");
+    std::thread thread([&] {
+      while (!stop.load()) {
+        while (grabber->TryReserve(64 << 10)) {
+        }
+        std::this_thread::yield();
+      }
+    });
+    SortStats stats;
+    {
+      const auto output = Sort(&world, batches, {{{0}}}, &stats);
+      stop.store(true);
+      thread.join();
+      ASSERT_OK(output.status());
+      ExpectSorted(batches, *output, {{0}});
+    }
+    EXPECT_GT(stats.initial_runs, 0);
+    grabber.reset();
+    world.ExpectNothingHeld();
+  }
+}
+
+TEST(SharedMemory, RowsAreSpilledForWhoeverNeedsTheMemory) {
+  const auto batches = Numbers(20000, 1000, [](int64_t row) { return row * 7919 % 20000; });
+  World world(20 * kMiB, 1);
+  auto& metrics = world.metrics.AddOperator("sort");
+  {
+    ASSERT_OK_AND_ASSIGN(auto sorter, ExternalSorter::Make(&world.context, batches[0]->schema(), {{{0}}, 3}, &metrics));
+    ASSERT_OK(sorter->StartInput(1));
+    for (const auto& batch : batches) ASSERT_OK(sorter->Append(0, *batch));
+    EXPECT_EQ(world.disk->used_bytes(), 0);
+    auto other = world.ledger->AddConsumer("scan");
+    ASSERT_OK(other->Reserve(world.ledger->available_bytes() + kMiB));
+    EXPECT_GT(world.disk->used_bytes(), 0);
+    ASSERT_OK(sorter->FinishWorker(0));
+    ASSERT_OK(sorter->FinishInput());
+    ASSERT_OK_AND_ASSIGN(auto stream, sorter->OpenStream());
+    ASSERT_OK_AND_ASSIGN(const auto output, Drain(stream.get()));
+    ExpectSorted(batches, output, {{0}});
+    EXPECT_GT(metrics.spilled_bytes.load(), 0);
+  }
+  EXPECT_EQ(metrics.rows.load(), 20000);
+  EXPECT_GT(metrics.peak_bytes.load(), 0);
+  world.ExpectNothingHeld();
+}
+
+TEST(SharedMemory, MoreMemoryNeverFailsWhereLessWasEnough) {
+  Random random(52);
+  for (const int64_t rows : {300, 3000, 9000, 10000, 30000}) {
+    const auto batches = Numbers(rows, 500, [&](int64_t) { return Uniform(random, 0, 1000000); });
+    for (int64_t granted_bytes = 2 * kMiB; granted_bytes <= 24 * kMiB; granted_bytes += granted_bytes / 3) {
+      SCOPED_TRACE(fmt::format("{} rows, {} bytes", rows, granted_bytes));
+      World world(granted_bytes, 2);
+      ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{0}}}));
+      ExpectSorted(batches, output, {{0}});
+    }
+  }
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 // Sort keys squeezed into one 64-bit number.
 //
 // Keys are long, but most of their bits never change: the null markers, the high bytes of a date or an order number, "https://www." of an
-// address. KeySpread watches the keys of a run and notes which bits vary at all (keys of a fixed width), or how many first bytes are common
-// (other keys). KeyPrefix then takes the first 64 bits that matter. For ORDER BY l_shipdate, l_orderkey, l_linenumber, 16 bytes, about 41 bits
+// address. RowSpread notes which bits vary at all (keys of a fixed width), or how many first bytes are common (other keys). KeyPrefix takes the first 64 bits that matter. For ORDER BY l_shipdate, l_orderkey, l_linenumber, 16 bytes, about 41 bits
 // vary: the numbers decide the whole order and the rows are never looked at.
 //
 //   fixed width   the varying bits form segments; a gap of fewer than eight constant bits does not end one (they order nothing, so they do
@@ -19,65 +18,14 @@
 #include <span>
 
 #include "exec/sort/row_layout.h"
+#include "exec/sort/row_spread.h"
 
 namespace icebound::exec::sort {
-
-/// A row and the number that orders it.
-struct SortEntry {
-  uint64_t prefix;
-  const uint8_t* row;
-};
-
-/// Which bits of the keys seen so far are not the same in all of them. A value type; not thread safe.
-class KeySpread {
- public:
-  /// Key bytes watched; what lies behind counts as varying.
-  static constexpr uint32_t kWatchedBytes = 56;
-  static_assert(kWatchedBytes + 8 <= kReadSlackBytes);
-
-  explicit KeySpread(const RowLayout& layout);
-
-  /// Reads up to kReadSlackBytes from the key on.
-  void Add(const uint8_t* row) {
-    const uint8_t* key = layout_.Key(row);
-    if (rows_++ == 0) return SetFirst(row);
-    if (layout_.key_is_fixed) {
-      for (uint32_t word = 0; word < words_; ++word) varying_[word] |= Load(key + 8 * word) ^ first_[word];
-    } else if (common_bytes_ > 0 && std::memcmp(first_bytes(), key, common_bytes_) != 0) {
-      ShortenCommon(key);
-    }
-  }
-
-  /// As if all keys of `other` had been added.
-  void Merge(const KeySpread& other);
-
-  int64_t rows() const { return rows_; }
-
- private:
-  friend class KeyPrefix;
-
-  static uint64_t Load(const uint8_t* at) {
-    uint64_t value;
-    std::memcpy(&value, at, sizeof(value));
-    return value;
-  }
-  const uint8_t* first_bytes() const { return reinterpret_cast<const uint8_t*>(first_.data()); }
-  void SetFirst(const uint8_t* row);
-  void ShortenCommon(const uint8_t* key);
-  bool Varies(uint32_t bit) const;
-
-  RowLayout layout_;
-  uint32_t words_ = 0;
-  uint32_t common_bytes_ = 0;
-  int64_t rows_ = 0;
-  std::array<uint64_t, kWatchedBytes / 8> first_{};    // the first key, in memory order
-  std::array<uint64_t, kWatchedBytes / 8> varying_{};  // bits that differ from it anywhere, in memory order
-};
 
 /// Immutable, hence thread safe.
 class KeyPrefix {
  public:
-  explicit KeyPrefix(const KeySpread& spread);
+  explicit KeyPrefix(const RowSpread& spread);
 
   uint64_t Of(const uint8_t* row) const {
     const uint8_t* key = layout_.Key(row);
@@ -113,7 +61,7 @@ class KeyPrefix {
   static uint64_t Take(const Segment& segment, const uint8_t* key) {
     return LoadOrdered(key + segment.byte) >> segment.shift & segment.mask;
   }
-  void MakeSegments(const KeySpread& spread);
+  void MakeSegments(const RowSpread& spread);
 
   RowLayout layout_;
   std::array<Segment, 8> segments_;

@@ -3,12 +3,14 @@
 
 #include <arrow/result.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "exec/sort/mapped_pages.h"
 #include "exec/sort/row_layout.h"
+#include "row/copy_bytes.h"
 
 namespace icebound::exec::sort {
 
@@ -43,7 +45,7 @@ class RowBatch {
   /// Adds a copy of a row; returns where it is.
   const uint8_t* AddCopy(const uint8_t* row, int64_t row_bytes) {
     uint8_t* copy = bytes_.data() + used_bytes_;
-    std::memcpy(copy, row, static_cast<size_t>(row_bytes));
+    row::CopyBytes(copy, row, static_cast<size_t>(row_bytes));
     return AddAddress(copy, row_bytes);
   }
 

@@ -57,12 +57,9 @@ void SortRowFormat::ComputeLayout() {
   const bool row_is_fixed = layout_.key_is_fixed && payload_->fixed_width().has_value();
   const uint32_t fixed_bytes = row_is_fixed ? layout_.fixed_key_bytes + static_cast<uint32_t>(*payload_->fixed_width()) : 0;
   // Rows without any byte keep a head, so that a row always has an address of its own and a block of rows a size.
-  if (fixed_bytes > 0) {
-    layout_.fixed_row_bytes = fixed_bytes;
-    layout_.key_offset = 0;
-  } else {
-    layout_.key_offset = layout_.key_is_fixed ? 4 : 8;
-  }
+  layout_.fixed_row_bytes = fixed_bytes;
+  layout_.head_bytes = fixed_bytes > 0 ? 0 : (layout_.key_is_fixed ? 4 : 8);
+  layout_.fixed_part_bytes = layout_.head_bytes + layout_.fixed_key_bytes + static_cast<uint32_t>(payload_->fixed_bytes());
 }
 
 arrow::Result<SortInput> SortRowFormat::Prepare(const arrow::RecordBatch& batch) const {
@@ -95,14 +92,14 @@ arrow::Status SortRowFormat::Measure(const SortInput& input, int64_t first_row, 
     return arrow::Status::OK();
   }
   if (layout_.key_is_fixed) {
-    std::fill(row_bytes.begin(), row_bytes.end(), layout_.key_offset + layout_.fixed_key_bytes);
+    std::fill(row_bytes.begin(), row_bytes.end(), layout_.head_bytes + layout_.fixed_key_bytes);
   } else {
     ARROW_RETURN_NOT_OK(MeasureKeys(input, first_row, key_bytes));
     for (size_t i = 0; i < row_bytes.size(); ++i) {
-      if (key_bytes[i] > UINT32_MAX - layout_.key_offset) {
+      if (key_bytes[i] > UINT32_MAX - layout_.head_bytes) {
         return MakeError(ErrorKind::kUnsupported, "a sort key of {} bytes is wider than a row may be", key_bytes[i]);
       }
-      row_bytes[i] = layout_.key_offset + key_bytes[i];
+      row_bytes[i] = layout_.head_bytes + key_bytes[i];
     }
   }
   return payload_->AddSizes(*input.payload, first_row, row_bytes);
@@ -110,31 +107,45 @@ arrow::Status SortRowFormat::Measure(const SortInput& input, int64_t first_row, 
 
 arrow::Status SortRowFormat::Encode(const SortInput& input, int64_t first_row, std::span<const uint32_t> row_bytes,
                                     std::span<const uint32_t> key_bytes, std::span<uint8_t*> cursors) const {
-  if (layout_.key_offset == 4) {
-    for (size_t i = 0; i < cursors.size(); ++i) {
-      std::memcpy(cursors[i], &row_bytes[i], 4);
-      cursors[i] += 4;
+  if (layout_.key_is_fixed) {
+    if (layout_.head_bytes > 0) {
+      for (size_t i = 0; i < cursors.size(); ++i) {
+        std::memcpy(cursors[i], &row_bytes[i], 4);
+        cursors[i] += 4;
+      }
     }
-  } else if (layout_.key_offset == 8) {
-    for (size_t i = 0; i < cursors.size(); ++i) {
-      std::memcpy(cursors[i], &row_bytes[i], 4);
-      std::memcpy(cursors[i] + 4, &key_bytes[i], 4);
-      cursors[i] += 8;
-    }
+    ARROW_RETURN_NOT_OK(keys_->Encode(input.keys, first_row, cursors));
+    return payload_->Encode(*input.payload, first_row, cursors);
   }
-  ARROW_RETURN_NOT_OK(keys_->Encode(input.keys, first_row, cursors));
-  return payload_->Encode(*input.payload, first_row, cursors);
+  for (size_t i = 0; i < cursors.size(); ++i) {
+    std::memcpy(cursors[i], &row_bytes[i], 4);
+    std::memcpy(cursors[i] + 4, &key_bytes[i], 4);
+    cursors[i] += 8;
+  }
+  ARROW_RETURN_NOT_OK(payload_->Encode(*input.payload, first_row, cursors));
+  for (size_t i = 0; i < cursors.size(); ++i) cursors[i] += row_bytes[i] - key_bytes[i] - 8;
+  return keys_->Encode(input.keys, first_row, cursors);
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> SortRowFormat::Decode(std::span<const uint8_t*> rows, arrow::MemoryPool* pool) const {
-  for (const uint8_t*& row : rows) row += layout_.key_offset;
+  std::shared_ptr<arrow::RecordBatch> payload;
   arrow::ArrayVector from_keys;
-  if (any_key_wanted_) {
-    ARROW_ASSIGN_OR_RAISE(from_keys, keys_->Decode(rows, key_wanted_, pool));
+  if (layout_.key_is_fixed) {
+    if (any_key_wanted_) {
+      for (const uint8_t*& row : rows) row += layout_.head_bytes;
+      ARROW_ASSIGN_OR_RAISE(from_keys, keys_->Decode(rows, key_wanted_, pool));
+    } else {
+      for (const uint8_t*& row : rows) row += layout_.PayloadOffset();
+    }
+    ARROW_ASSIGN_OR_RAISE(payload, payload_->Decode(rows, pool));
   } else {
-    keys_->Skip(rows);
+    for (const uint8_t*& row : rows) row += layout_.PayloadOffset();
+    ARROW_ASSIGN_OR_RAISE(payload, payload_->Decode(rows, pool));
+    if (any_key_wanted_) {
+      for (const uint8_t*& row : rows) row = layout_.Key(row - layout_.PayloadOffset());
+      ARROW_ASSIGN_OR_RAISE(from_keys, keys_->Decode(rows, key_wanted_, pool));
+    }
   }
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> payload, payload_->Decode(rows, pool));
   arrow::ArrayVector columns;
   columns.reserve(origins_.size());
   for (const Origin& origin : origins_) {

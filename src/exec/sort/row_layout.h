@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where things are in a sorter's row, which is the same in the arena, in spill blocks and in the merge:
+// Where things are in a sorter's row, which is the same in the arena and in the merge:
 //
-//   key fixed, payload fixed    [key | payload]                                     every row has the same size
+//   key fixed, payload fixed    [key | payload]                                   every row has the same size
 //   key fixed                   [row bytes, 4 | key | payload]
-//   otherwise                   [row bytes, 4 | key bytes, 4 | key | payload]
+//   otherwise                   [row bytes, 4 | key bytes, 4 | payload | key]
 //
-// "row bytes" counts the whole row, head included. key = row/sort_key.h, payload = row/row_codec.h. Rows are not aligned.
+// "row bytes" counts the whole row, head included. key = row/sort_key.h, payload = row/row_codec.h, which begins with bytes of a fixed
+// number; so every row has a fixed part at its start: head, fixed key, fixed bytes of the payload. Rows are not aligned.
 //
-// Comparing may read up to kReadSlackBytes past a row; whoever stores rows keeps that many readable bytes behind them.
+// Comparing and packing may read up to kReadSlackBytes past a row; whoever stores rows keeps that many readable bytes behind them.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,25 @@
 
 namespace icebound::exec::sort {
 
-/// Bytes that may be read (never used) behind a row: one unaligned word more than a key's last byte.
+/// Bytes that may be read (never used) behind a row: a cache line.
 constexpr int64_t kReadSlackBytes = 64;
 
 struct RowLayout {
-  uint32_t fixed_row_bytes = 0;  ///< 0: each row says
-  uint32_t fixed_key_bytes = 0;  ///< meaningful when key_is_fixed
+  uint32_t fixed_row_bytes = 0;   ///< 0: each row says
+  uint32_t fixed_key_bytes = 0;   ///< meaningful when key_is_fixed
   bool key_is_fixed = false;
-  uint32_t key_offset = 0;       ///< bytes of the head
+  uint32_t head_bytes = 0;        ///< 0, 4 or 8
+  uint32_t fixed_part_bytes = 0;  ///< head, fixed key, fixed part of the payload
 
   uint32_t RowBytes(const uint8_t* row) const {
     if (fixed_row_bytes != 0) return fixed_row_bytes;
     return LoadHead(row);
   }
   uint32_t KeyBytes(const uint8_t* row) const { return key_is_fixed ? fixed_key_bytes : LoadHead(row + 4); }
-  const uint8_t* Key(const uint8_t* row) const { return row + key_offset; }
+  const uint8_t* Key(const uint8_t* row) const {
+    return key_is_fixed ? row + head_bytes : row + (LoadHead(row) - LoadHead(row + 4));
+  }
+  uint32_t PayloadOffset() const { return key_is_fixed ? head_bytes + fixed_key_bytes : head_bytes; }
 
   /// Order of two keys that agree in their first `offset` bytes.
   int CompareFrom(const uint8_t* left, const uint8_t* right, uint32_t offset) const {

@@ -16,6 +16,9 @@ constexpr uint64_t kEndCode = ~uint64_t{0};
 constexpr int kPrefetchBytes = 256;
 constexpr int kCacheLineBytes = 64;
 
+/// Rows in memory lie anywhere, so those are fetched that will be wanted about a microsecond later.
+constexpr int64_t kPrefetchEntries = 6;
+
 /// Where a run stands.
 struct Cursor {
   const uint8_t* row = nullptr;           // null at the end
@@ -27,8 +30,8 @@ struct Cursor {
 template <typename Order>
 class LoserTreeMerger final : public RowMerger {
  public:
-  LoserTreeMerger(const RowLayout& layout, const KeyPrefix& prefix, std::vector<Cursor> cursors)
-      : layout_(layout), order_(layout, prefix), cursors_(std::move(cursors)), nodes_(cursors_.size()) {}
+  LoserTreeMerger(const RowLayout& layout, const KeyPrefix& prefix, MappedPages scratch, std::vector<Cursor> cursors)
+      : layout_(layout), order_(layout, prefix), scratch_(std::move(scratch)), cursors_(std::move(cursors)), nodes_(cursors_.size()) {}
 
   arrow::Status Fill(RowBatch* batch) override;
 
@@ -48,6 +51,7 @@ class LoserTreeMerger final : public RowMerger {
 
   const RowLayout layout_;
   const Order order_;
+  const MappedPages scratch_;  // of the readers
   std::vector<Cursor> cursors_;
   std::vector<Node> nodes_;  // [0] is the winner, [1, n) the losers; run i enters at node (n + i) / 2
   bool winner_is_taken_ = false;
@@ -103,14 +107,18 @@ arrow::Status LoserTreeMerger<Order>::Advance(Cursor* cursor) {
     --cursor->rows_behind;
     if (cursor->entry != nullptr) {
       cursor->row = (++cursor->entry)->row;
+      if (cursor->rows_behind > kPrefetchEntries) {
+        for (int at = 0; at < kPrefetchBytes; at += kCacheLineBytes) __builtin_prefetch(cursor->entry[kPrefetchEntries].row + at);
+      }
       return arrow::Status::OK();
     }
     cursor->row += layout_.RowBytes(cursor->row);
+    for (int at = kCacheLineBytes; at < kPrefetchBytes; at += kCacheLineBytes) __builtin_prefetch(cursor->row + at);
     return arrow::Status::OK();
   }
   cursor->row = nullptr;
   if (cursor->reader == nullptr) return arrow::Status::OK();
-  ARROW_ASSIGN_OR_RAISE(const bool more, cursor->reader->NextBlock());
+  ARROW_ASSIGN_OR_RAISE(const bool more, cursor->reader->NextBlock({scratch_.data(), static_cast<size_t>(scratch_.bytes())}));
   if (more) {
     cursor->row = cursor->reader->rows();
     cursor->rows_behind = cursor->reader->row_count() - 1;
@@ -151,8 +159,9 @@ arrow::Status LoserTreeMerger<Order>::Fill(RowBatch* batch) {
 }
 
 template <typename Order>
-arrow::Result<std::unique_ptr<RowMerger>> MakeWithOrder(const RowLayout& layout, const KeyPrefix& prefix, std::vector<Cursor> cursors) {
-  auto merger = std::make_unique<LoserTreeMerger<Order>>(layout, prefix, std::move(cursors));
+arrow::Result<std::unique_ptr<RowMerger>> MakeWithOrder(const RowLayout& layout, const KeyPrefix& prefix, MappedPages scratch,
+                                                        std::vector<Cursor> cursors) {
+  auto merger = std::make_unique<LoserTreeMerger<Order>>(layout, prefix, std::move(scratch), std::move(cursors));
   merger->Build();
   return merger;
 }
@@ -160,10 +169,14 @@ arrow::Result<std::unique_ptr<RowMerger>> MakeWithOrder(const RowLayout& layout,
 }  // namespace
 
 arrow::Result<std::unique_ptr<RowMerger>> RowMerger::Make(const RowLayout& layout, SortBudget* budget, Inputs inputs) {
+  int64_t scratch_bytes = 0;
+  for (const SortRun& run : inputs.runs) scratch_bytes = std::max(scratch_bytes, RunReader::ScratchBytes(run));
+  MappedPages scratch(budget);
+  ARROW_RETURN_NOT_OK(scratch.Resize(scratch_bytes));
   std::vector<Cursor> cursors;
   for (SortRun& run : inputs.runs) {
     ARROW_ASSIGN_OR_RAISE(std::unique_ptr<RunReader> reader, RunReader::Open(layout, budget, std::move(run)));
-    ARROW_ASSIGN_OR_RAISE(const bool more, reader->NextBlock());
+    ARROW_ASSIGN_OR_RAISE(const bool more, reader->NextBlock({scratch.data(), static_cast<size_t>(scratch.bytes())}));
     if (!more) continue;
     Cursor& cursor = cursors.emplace_back();
     cursor.row = reader->rows();
@@ -179,8 +192,8 @@ arrow::Result<std::unique_ptr<RowMerger>> RowMerger::Make(const RowLayout& layou
   }
   if (cursors.empty()) cursors.emplace_back();  // an ended run, so that there is a winner
   const KeyPrefix prefix(inputs.spread);
-  if (prefix.exact()) return MakeWithOrder<PrefixOrder>(layout, prefix, std::move(cursors));
-  return MakeWithOrder<OffsetValueOrder>(layout, prefix, std::move(cursors));
+  if (prefix.exact()) return MakeWithOrder<PrefixOrder>(layout, prefix, std::move(scratch), std::move(cursors));
+  return MakeWithOrder<OffsetValueOrder>(layout, prefix, std::move(scratch), std::move(cursors));
 }
 
 }  // namespace icebound::exec::sort

@@ -32,10 +32,10 @@ class RowMerger {
   struct Inputs {
     std::vector<SortRun> runs;
     std::vector<std::span<const SortEntry>> entries;
-    KeySpread spread;  ///< of all rows
+    RowSpread spread;  ///< of all rows
   };
 
-  /// Opens the runs: their buffers come from the budget (RunReader::BufferBytes each). The layout outlives the merger.
+  /// Opens the runs: their buffers come from the budget (RunReader::BufferBytes each, and the scratch of the largest). The layout outlives the merger.
   static arrow::Result<std::unique_ptr<RowMerger>> Make(const RowLayout& layout, SortBudget* budget, Inputs inputs);
 
   virtual ~RowMerger() = default;

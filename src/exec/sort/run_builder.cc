@@ -27,6 +27,9 @@ constexpr int64_t kCompactRowsMin = 16384;
 /// With a row limit, rows to be dropped are kept when at most this many lie between rows to be kept: an encoder call costs more than a few rows.
 constexpr int64_t kGapRowsMax = 4;
 
+/// The state of so many runs is paid for at a time.
+constexpr int64_t kRunsCharged = 16;
+
 }  // namespace
 
 /// Holds a builder for the time of a call.
@@ -62,19 +65,19 @@ SortRunBuilder::SortRunBuilder(SortShared* shared)
       spread_(layout_) {}
 
 arrow::Status SortRunBuilder::Start() {
-  const int64_t block_bytes = MappedPages::RoundUp(shared_.block_bytes + kReadSlackBytes);
+  const int64_t block_bytes = MappedPages::RoundUp(RunWriter::WorkspaceBytes(shared_.block_bytes) + RowPacking::kTableBytesMax);
   const int64_t scratch_bytes = shared_.scratch_entries * static_cast<int64_t>(sizeof(SortEntry));
   const int64_t slice_bytes = kSliceRows * static_cast<int64_t>(2 * sizeof(uint32_t) + sizeof(uint8_t*));
   ARROW_RETURN_NOT_OK(workspace_.Resize(block_bytes + scratch_bytes + slice_bytes));
   uint8_t* next = workspace_.data();
   const auto take = [&next](int64_t bytes) { return std::exchange(next, next + bytes); };
-  block_ = {take(block_bytes), static_cast<size_t>(shared_.block_bytes)};
+  block_ = take(block_bytes);
   scratch_ = {reinterpret_cast<SortEntry*>(take(scratch_bytes)), static_cast<size_t>(shared_.scratch_entries)};
   cursors_ = {reinterpret_cast<uint8_t**>(take(kSliceRows * static_cast<int64_t>(sizeof(uint8_t*)))), kSliceRows};
   row_bytes_ = {reinterpret_cast<uint32_t*>(take(kSliceRows * static_cast<int64_t>(sizeof(uint32_t)))), kSliceRows};
   key_bytes_ = {reinterpret_cast<uint32_t*>(take(kSliceRows * static_cast<int64_t>(sizeof(uint32_t)))), kSliceRows};
-  writer_.emplace(layout_, &shared_.disk, block_);
-  return arrow::Status::OK();
+  writer_.emplace(layout_, &shared_.disk, block_, shared_.block_bytes);
+  return ChargeRuns();
 }
 
 // --- taking rows ------------------------------------------------------------------------------------------------------------
@@ -88,7 +91,10 @@ arrow::Status SortRunBuilder::Append(const arrow::RecordBatch& batch) {
   } else {
     ARROW_RETURN_NOT_OK(AppendBatch(input));
   }
-  if (count_ > 0 && shared_.force_spill) return SpillRows();
+  if (count_ > 0 && shared_.force_spill) {
+    ARROW_RETURN_NOT_OK(SpillRows());
+    return ChargeRuns();
+  }
   if (count_ > 0 && shared_.budget.consumer().reclaim_requested()) {
     ARROW_RETURN_NOT_OK(SpillRows());
     FreeRows();
@@ -116,8 +122,8 @@ arrow::Status SortRunBuilder::AppendFiltered(const SortInput& input) {
     }
     ARROW_RETURN_NOT_OK(shared_.format.MeasureKeys(input, first, key_bytes_.first(rows)));
     int64_t fitting = 0;
-    for (int64_t used = 0; fitting < rows && used + key_bytes_[fitting] <= static_cast<int64_t>(block_.size()); ++fitting) {
-      cursors_[fitting] = block_.data() + used;
+    for (int64_t used = 0; fitting < rows && used + key_bytes_[fitting] <= shared_.block_bytes; ++fitting) {
+      cursors_[fitting] = block_ + used;
       used += key_bytes_[fitting];
     }
     if (fitting == 0) {  // a key larger than a block is not worth testing
@@ -128,7 +134,7 @@ arrow::Status SortRunBuilder::AppendFiltered(const SortInput& input) {
     ARROW_RETURN_NOT_OK(shared_.format.EncodeKeys(input, first, cursors_.first(fitting)));
     // AppendSlice uses the slice arrays itself, so which rows stay is noted in bits first.
     std::array<bool, kSliceRows> stays;
-    const uint8_t* key = block_.data();
+    const uint8_t* key = block_;
     for (int64_t i = 0; i < fitting; key += key_bytes_[i++]) {
       const size_t common = std::min<size_t>(key_bytes_[i], cutoff_.size());
       const int order = std::memcmp(key, cutoff_.data(), common);
@@ -162,6 +168,7 @@ arrow::Status SortRunBuilder::AppendSlice(const SortInput& input, int64_t first_
       // With nothing in memory there is nothing to spill: the next try is no longer optional.
       must_place_one = count_ == 0;
       if (count_ > 0) ARROW_RETURN_NOT_OK(SpillRows());
+      ARROW_RETURN_NOT_OK(ChargeRuns());
       continue;
     }
     must_place_one = false;
@@ -208,9 +215,22 @@ bool SortRunBuilder::GrowEntries(int64_t count) {
   return entry_pages_.TryResize(wanted_bytes);
 }
 
-/// Notes which key bits vary, and whether the rows from `begin` on keep the order.
+/// Pays for the next runs before there are any rows that would have to be spilled to pay.
+arrow::Status SortRunBuilder::ChargeRuns() {
+  // One run is open, and one more may be finished by a reclaim.
+  if (static_cast<int64_t>(runs_.size()) + 2 <= charged_runs_) return arrow::Status::OK();
+  constexpr int64_t kBytes = kRunsCharged * SortRun::kStateBytes;
+  if (!shared_.budget.TryTake(kBytes)) {
+    if (count_ == 0) FreeRows();
+    ARROW_RETURN_NOT_OK(shared_.budget.Take(kBytes));
+  }
+  charged_runs_ += kRunsCharged;
+  return arrow::Status::OK();
+}
+
+/// Notes which bits vary, and whether the rows from `begin` on keep the order.
 void SortRunBuilder::WatchOrder(int64_t begin) {
-  for (int64_t i = begin; i < count_; ++i) spread_.Add(entries()[i].row);
+  spread_.Add(SortedEntries().subspan(static_cast<size_t>(begin)));
   for (int64_t i = std::max<int64_t>(begin, 1); i < count_ && (ascending_ || descending_); ++i) {
     const int order = layout_.CompareFrom(entries()[i - 1].row, entries()[i].row, 0);
     ascending_ = ascending_ && order <= 0;
@@ -258,6 +278,7 @@ arrow::Status SortRunBuilder::SpillRows() {
       ARROW_RETURN_NOT_OK(writer_->Open());
       shared_.spilled.store(true, std::memory_order_relaxed);
     }
+    ARROW_RETURN_NOT_OK(writer_->Begin(spread_));
     const int64_t average_bytes = arena_.held_bytes() / std::max<int64_t>(count_, 1);
     const int64_t prefetch_bytes = std::min(average_bytes, kPrefetchBytesMax);
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -266,7 +287,7 @@ arrow::Status SortRunBuilder::SpillRows() {
       }
       ARROW_RETURN_NOT_OK(writer_->Add(rows[i].row));
     }
-    ARROW_RETURN_NOT_OK(writer_->Pause(rows.back().row, spread_));
+    ARROW_RETURN_NOT_OK(writer_->Pause(rows.back().row));
   }
   ForgetRows();
   return arrow::Status::OK();
@@ -308,7 +329,7 @@ arrow::Status SortRunBuilder::CloseRun() {
 void SortRunBuilder::ForgetRows() {
   arena_.Reset();
   count_ = 0;
-  spread_ = KeySpread(layout_);
+  spread_.Clear();
   ascending_ = descending_ = true;
   sorted_ = false;
   NoteHeld();
@@ -348,6 +369,7 @@ void SortRunBuilder::FreeWorkspace() {
   writer_.reset();
   workspace_.Free();
   spare_arena_.Free();
+  shared_.budget.Give(std::exchange(charged_runs_, 0) * SortRun::kStateBytes);
 }
 
 int64_t SortRunBuilder::ReclaimableBytes() const {

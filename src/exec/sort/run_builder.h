@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "exec/sort/key_cutoff.h"
-#include "exec/sort/key_prefix.h"
 #include "exec/sort/mapped_pages.h"
 #include "exec/sort/row_arena.h"
 #include "exec/sort/row_format.h"
+#include "exec/sort/row_spread.h"
 #include "exec/sort/run_file.h"
 
 namespace icebound::exec::sort {
@@ -69,7 +69,7 @@ class SortRunBuilder {
 
   std::vector<SortRun> TakeRuns() { return std::move(runs_); }
   std::span<const SortEntry> SortedEntries() const { return {entries(), static_cast<size_t>(count_)}; }
-  const KeySpread& spread() const { return spread_; }  ///< of the rows in memory
+  const RowSpread& spread() const { return spread_; }  ///< of the rows in memory
   int64_t held_bytes() const { return held_bytes_.load(std::memory_order_relaxed); }
 
   /// Spills the rows in memory and gives their memory to the budget. False when at work.
@@ -89,6 +89,7 @@ class SortRunBuilder {
   void WatchOrder(int64_t begin);
   arrow::Status MakeRoom();
   bool GrowEntries(int64_t count);
+  arrow::Status ChargeRuns();
   arrow::Status KeepFirstRows();
   void SortRows();
   arrow::Status SpillRows();
@@ -107,7 +108,7 @@ class SortRunBuilder {
   RowArena spare_arena_;  // where KeepFirstRows moves rows
   MappedPages entry_pages_;
   MappedPages workspace_;
-  std::span<uint8_t> block_;
+  uint8_t* block_ = nullptr;  // of the run writer; between runs, keys are tested here
   std::span<SortEntry> scratch_;
   std::span<uint32_t> row_bytes_;
   std::span<uint32_t> key_bytes_;
@@ -115,13 +116,14 @@ class SortRunBuilder {
   std::optional<RunWriter> writer_;
 
   int64_t count_ = 0;  // rows in memory
-  KeySpread spread_;
+  RowSpread spread_;
   bool ascending_ = true;   // of the rows in memory, in the order they came
   bool descending_ = true;
   bool sorted_ = false;
   bool finished_ = false;
   std::atomic<bool> pinned_{false};  // the merge has the rows' addresses
   std::vector<SortRun> runs_;
+  int64_t charged_runs_ = 0;  // runs whose state is paid for
   uint64_t cutoff_version_ = 0;
   std::string cutoff_;
   std::atomic<int64_t> held_bytes_{0};  // arena and entries

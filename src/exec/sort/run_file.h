@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorted runs on disk: a spill file of rows in key order.
+// Sorted runs on disk: a spill file of rows in key order. Its blocks:
 //
-//   block       whole rows (row_layout.h) one behind the other, at most block_bytes of them
-//   wide row    a row larger than a block: pieces of block_bytes, a block each; the first counts 1 row, the others 0. Nothing else is in
-//               those blocks.
+//   packing     [0, 4 | row_packing.h]                      how the rows of the following blocks are packed
+//   rows        [1, 4 | unpacked bytes, 4 | packed rows]    at most block_bytes when unpacked
+//   wide row    [2, 4 | the first block_bytes of a row]     a row larger than a block, as it is; counts 1 row
+//   more of it  [3, 4 | the next ones]                      counts 0 rows
 //
-// A run may be continued: when the next run's first key is not below the last one written, its rows go to the same file. So input that comes
-// sorted ends up in one run a worker, whatever its size.
+// A run may be continued: when the next rows' first key is not below the last one written, they go to the same file, behind a packing of their
+// own. So input that comes sorted ends up in one run a worker, whatever its size.
 #pragma once
 
 #include <arrow/result.h>
@@ -18,27 +19,35 @@
 #include <span>
 #include <vector>
 
-#include "exec/sort/key_prefix.h"
 #include "exec/sort/mapped_pages.h"
 #include "exec/sort/row_layout.h"
+#include "exec/sort/row_packing.h"
+#include "exec/sort/row_spread.h"
 #include "spill/disk_manager.h"
 
 namespace icebound::exec::sort {
 
-/// A finished run. Whoever reads it to the end with consume=true frees it on disk progressively; dropping `file` frees the rest.
+/// A finished run. Whoever reads it to the end frees it on disk progressively; dropping `file` frees the rest.
 struct SortRun {
   std::shared_ptr<spill::SpillFile> file;
-  KeySpread spread;
+  RowSpread spread;
   int64_t rows = 0;
+  int64_t block_bytes_max = 0;     ///< of unpacked rows
   int64_t wide_row_bytes_max = 0;  ///< the widest row that did not fit a block; 0: none
+
+  /// What a run costs in memory while it waits: this value, and the file's own small state.
+  static constexpr int64_t kStateBytes = 4096;
 };
 
 /// Writes runs through one block of memory. Not thread safe.
 class RunWriter {
  public:
-  /// `block` is the workspace: its size is the block size. Layout, disk and block outlive the writer.
-  RunWriter(const RowLayout& layout, spill::DiskManager* disk, std::span<uint8_t> block)
-      : layout_(layout), disk_(*disk), block_(block) {}
+  /// Memory it needs for blocks of so many unpacked bytes.
+  static int64_t WorkspaceBytes(int64_t block_bytes) { return block_bytes + kBlockHeadBytes + kReadSlackBytes; }
+
+  /// Layout, disk and workspace outlive the writer.
+  RunWriter(const RowLayout& layout, spill::DiskManager* disk, uint8_t* workspace, int64_t block_bytes)
+      : layout_(layout), disk_(*disk), block_(workspace), block_bytes_max_(block_bytes) {}
 
   bool open() const { return run_.has_value(); }
 
@@ -46,40 +55,51 @@ class RunWriter {
   bool CanContinue(const uint8_t* first_row) const;
 
   arrow::Status Open();
+
+  /// The rows that follow are among those of `spread`.
+  arrow::Status Begin(const RowSpread& spread);
   arrow::Status Add(const uint8_t* row);
 
-  /// Writes what is left, remembers what CanContinue needs of the last row added, adds the spread of the rows, and leaves the run open. The
-  /// block is free for other uses until the next Add.
-  arrow::Status Pause(const uint8_t* last_row, const KeySpread& spread);
+  /// Writes what is left, and remembers what CanContinue needs of the last row added. The run stays open; the workspace is free for other uses
+  /// until the next Begin.
+  arrow::Status Pause(const uint8_t* last_row);
 
   /// Writes what is left and closes the run.
   arrow::Result<SortRun> Finish();
 
  private:
+  friend class RunReader;
+  static constexpr int64_t kBlockHeadBytes = 8;
+
   arrow::Status Flush();
   arrow::Status AddWide(const uint8_t* row, int64_t row_bytes);
+  uint8_t* block_rows() const { return block_ + kBlockHeadBytes; }
 
   const RowLayout& layout_;
   spill::DiskManager& disk_;
-  const std::span<uint8_t> block_;
+  uint8_t* const block_;
+  const int64_t block_bytes_max_;
   std::optional<SortRun> run_;
-  int64_t used_bytes_ = 0;
-  int64_t block_rows_ = 0;
+  std::optional<RowPacking> packing_;
+  uint8_t* next_ = nullptr;        // in the block
+  int64_t unpacked_bytes_ = 0;     // of the rows in the block
+  int64_t block_row_count_ = 0;
   std::vector<uint8_t> last_key_;  // at most kLastKeyBytesMax; empty: unknown
 };
 
-/// Reads a run's rows block by block, into pages of its own. Not thread safe.
+/// Reads a run's rows block by block, into pages of its own, and frees them on disk. Not thread safe.
 class RunReader {
  public:
-  /// Pages, and the file reader's own small state, that one run needs at most while it is read.
+  /// Memory that one run needs at most while it is read, beside its state; and the scratch that all readers of a merge share.
   static int64_t BufferBytes(const SortRun& run);
+  static int64_t ScratchBytes(const SortRun& run) { return run.file->max_block_bytes() + kReadSlackBytes; }
 
-  /// Takes the pages from the budget: a refusal is an error.
+  /// Takes the pages from the budget: a refusal is an error. Layout and budget outlive the reader.
   static arrow::Result<std::unique_ptr<RunReader>> Open(const RowLayout& layout, SortBudget* budget, SortRun run);
   ~RunReader();
 
   /// Loads the next block over the last one; false at the end, when the pages and the file are already given back.
-  arrow::Result<bool> NextBlock();
+  arrow::Result<bool> NextBlock(std::span<uint8_t> scratch);
 
   const uint8_t* rows() const { return pages_.data(); }  ///< the block's rows
   int64_t row_count() const { return row_count_; }
@@ -87,15 +107,17 @@ class RunReader {
  private:
   RunReader(const RowLayout& layout, SortBudget* budget, SortRun run)
       : layout_(layout), budget_(budget), run_(std::move(run)), pages_(budget) {}
-  arrow::Status LoadRestOfWideRow(int64_t loaded_bytes);
+  arrow::Status UnpackRows(std::span<const uint8_t> block);
+  arrow::Status LoadWideRow(std::span<const uint8_t> first_piece, std::span<uint8_t> scratch);
+  arrow::Status Corrupt(std::string_view what) const;
   void Close();
 
   const RowLayout& layout_;
   SortBudget* const budget_;
   SortRun run_;
   MappedPages pages_;
-  int64_t block_bytes_ = 0;
   int64_t row_count_ = 0;
+  std::optional<RowPacking> packing_;
   std::unique_ptr<spill::SpillReader> reader_;
 };
 

@@ -22,7 +22,8 @@
 
 #include "exec/sort/external_sorter.h"
 #include "memory/memory_ledger.h"
-#include "row/random_array_for_tests.h"
+#include "row/arrays_for_test.h"
+#include "row/types_for_test.h"
 #include "runtime/query_context.h"
 #include "runtime/worker_pool.h"
 #include "spill/disk_manager.h"
@@ -38,14 +39,22 @@ inline std::unique_ptr<memory::MemoryLedger> MakeLedger(int64_t granted_bytes) {
   return memory::MemoryLedger::Make(options).ValueOrDie();
 }
 
-/// Everything a sort runs in, with `granted_bytes` to share.
+/// Everything a sort runs in, with `granted_bytes` that it may have when nobody else wants any.
 struct World {
+  struct Nothing final : memory::Reclaimer {
+    int64_t ReclaimableBytes() const override { return 0; }
+    arrow::Result<int64_t> Reclaim(int64_t) override { return 0; }
+  };
+
   explicit World(int64_t granted_bytes, int threads, std::optional<int64_t> spill_limit_bytes = std::nullopt)
       : ledger(MakeLedger(granted_bytes)),
         disk(spill::DiskManager::Make({.directory = "", .limit_bytes = spill_limit_bytes, .scratch_buffers = 2}).ValueOrDie()),
         context{*ledger, *disk, cancellation, metrics, threads},
         ballast(ledger->AddConsumer("ballast")) {
-    EXPECT_TRUE(ballast->Reserve(ledger->granted_bytes() - granted_bytes).ok());
+    // The ledger keeps some of its grants free for those who cannot spill; what it would lend to one who can is the share of such a consumer.
+    Nothing nothing;
+    const int64_t lent_bytes = ledger->AddConsumer("probe", &nothing)->share_bytes();
+    EXPECT_TRUE(ballast->Reserve(lent_bytes - granted_bytes).ok());
   }
 
   /// Nothing may be left when a sort and its batches are gone.

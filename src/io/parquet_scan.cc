@@ -12,6 +12,12 @@ namespace {
 /// Of the grants, what the streams of one scan may be planned to hold together: the rest is for the operators they feed.
 constexpr double kShareOfGrants = 0.4;
 
+/// A piece is worth its dictionaries, which every piece of a row group reads again.
+constexpr int64_t kMinPieceRows = 100'000;
+
+/// Morsels a stream, at least, so that none waits long for another.
+constexpr int64_t kMorselsPerStream = 2;
+
 std::shared_ptr<arrow::Schema> Project(const arrow::Schema& schema, const std::vector<int>& projection) {
   arrow::FieldVector fields;
   for (const int column : projection) fields.push_back(schema.field(column));
@@ -69,28 +75,32 @@ class ParquetStream final : public runtime::BatchStream {
       ARROW_ASSIGN_OR_RAISE(reader_, ParquetRowGroupReader::Make(file_->footer, std::move(options), scan_->consumer()));
     }
     ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const FooterPage> page, file_->footer->LoadPage(morsel.row_group));
-    ARROW_ASSIGN_OR_RAISE(RowRanges rows, SelectRows(*page, morsel.row_group));
+    ARROW_ASSIGN_OR_RAISE(RowRanges rows, SelectRows(*page, morsel));
     if (rows.empty()) return arrow::Status::OK();
     reading_ = true;
     return reader_->Open(*page, morsel.row_group, std::move(rows));
   }
 
-  arrow::Result<RowRanges> SelectRows(const FooterPage& page, int row_group) {
-    ARROW_ASSIGN_OR_RAISE(const int64_t total, GuardParquet(ErrorKind::kCorruptData, "footer of " + file_->footer->file().name(), [&]() -> arrow::Result<int64_t> {
-                            return page.RowGroup(row_group)->num_rows();
-                          }));
+  arrow::Result<RowRanges> SelectRows(const FooterPage& page, const ScanMorsel& morsel) {
+    ARROW_ASSIGN_OR_RAISE(const int64_t total, RowsOf(page, morsel.row_group));
     RowRanges rows;
-    AppendRange({.begin = 0, .end = total}, &rows);
-    if (file_->pruner != nullptr) {
-      ARROW_ASSIGN_OR_RAISE(const bool may_match, file_->pruner->RowGroupMayMatch(page, row_group));
-      if (may_match) {
-        ARROW_ASSIGN_OR_RAISE(rows, file_->pruner->SelectRows(page, row_group, scan_->consumer()->pool()));
-      } else {
-        rows.clear();
-      }
-      scan_->Prune(total - CountRows(rows));
+    AppendRange(morsel.Rows(total), &rows);
+    if (file_->pruner == nullptr) return rows;
+    const int64_t all = CountRows(rows);
+    ARROW_ASSIGN_OR_RAISE(const bool may_match, file_->pruner->RowGroupMayMatch(page, morsel.row_group));
+    if (may_match) {
+      ARROW_ASSIGN_OR_RAISE(const RowRanges matching, file_->pruner->SelectRows(page, morsel.row_group, scan_->consumer()->pool()));
+      rows = Intersect(rows, matching);
+    } else {
+      rows.clear();
     }
+    scan_->Prune(all - CountRows(rows));
     return rows;
+  }
+
+  arrow::Result<int64_t> RowsOf(const FooterPage& page, int row_group) const {
+    return GuardParquet(ErrorKind::kCorruptData, "footer of " + file_->footer->file().name(),
+                        [&]() -> arrow::Result<int64_t> { return page.RowGroup(row_group)->num_rows(); });
   }
 
   // Damage may only look like it: a file overwritten under our hands is said to be that.
@@ -131,7 +141,8 @@ ParquetScan::ParquetScan(std::shared_ptr<const ParquetTable> table, ParquetScanR
       request_(std::move(request)),
       context_(context),
       schema_(Project(*table_->schema(), request_.projection)),
-      consumer_(context->ledger.AddConsumer("scan " + table_->location_.text)) {
+      consumer_(context->ledger.AddConsumer("scan " + table_->location_.text)),
+      pieces_(PiecesPerRowGroup()) {
   context_->metrics.input_rows_total.fetch_add(table_->rows(), std::memory_order_relaxed);
 }
 
@@ -146,13 +157,22 @@ arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetScan::Make(std::sha
   return std::make_unique<ParquetSource>(std::move(scan));
 }
 
+int ParquetScan::PiecesPerRowGroup() const {
+  const int64_t wanted = kMorselsPerStream * context_->threads;
+  if (request_.ordered || context_->threads == 1 || table_->row_groups() >= wanted) return 1;
+  for (const int column : request_.projection) {
+    if (!table_->shape_.column_splits[static_cast<size_t>(column)]) return 1;
+  }
+  return static_cast<int>(std::clamp<int64_t>(table_->shape_.rows / kMinPieceRows, 1, wanted));
+}
+
 int ParquetScan::MaxStreams() const {
   if (request_.ordered) return 1;
   int64_t stream_bytes = 2 * context_->batch_bytes;
   for (const int column : request_.projection) stream_bytes += table_->shape_.column_bytes[static_cast<size_t>(column)];
   const double share_bytes = kShareOfGrants * static_cast<double>(context_->ledger.granted_bytes());
   const int64_t by_memory = static_cast<int64_t>(share_bytes / static_cast<double>(stream_bytes));
-  const int64_t morsels = request_.projection.empty() ? table_->file_count() : table_->row_groups();
+  const int64_t morsels = request_.projection.empty() ? table_->file_count() : table_->row_groups() * pieces_;
   return static_cast<int>(std::max<int64_t>(1, std::min({int64_t{context_->threads}, morsels, by_memory})));
 }
 
@@ -174,7 +194,8 @@ arrow::Result<std::optional<ScanMorsel>> ParquetScan::NextMorsel() {
   while (!LimitReached()) {
     if (!open_files_.empty()) {
       const std::shared_ptr<ScanFile> file = open_files_.front();
-      ScanMorsel morsel{.file = file, .row_group = file->next_row_group++};
+      const ScanMorsel morsel{.file = file, .row_group = file->next_row_group, .piece = file->next_piece, .pieces = pieces_};
+      if (++file->next_piece == pieces_) file->next_piece = 0, ++file->next_row_group;
       if (file->next_row_group >= file->footer->row_groups()) open_files_.pop_front();
       return morsel;
     }

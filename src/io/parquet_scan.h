@@ -24,14 +24,20 @@ struct ScanFile {
   std::shared_ptr<ParquetFooter> footer;
   std::vector<ColumnSource> columns;   ///< of the projection
   std::unique_ptr<ParquetPruner> pruner;
-  int next_row_group = 0;              ///< guarded by the scan's mutex
+  int next_row_group = 0;              ///< guarded by the scan's mutex, as is next_piece
+  int next_piece = 0;
 };
 
-/// A row group to read, or (when no column is wanted) a whole file to count.
+/// A piece of a row group to read, or (when no column is wanted) a whole file to count.
 struct ScanMorsel {
   std::shared_ptr<ScanFile> file;
   int row_group = -1;
+  int piece = 0;
+  int pieces = 1;
   int64_t counted_rows = 0;
+
+  /// The rows of this piece of a row group of `rows` rows.
+  RowRange Rows(int64_t rows) const { return {.begin = rows * piece / pieces, .end = rows * (piece + 1) / pieces}; }
 };
 
 /// Thread safe. Streams share it and keep it alive.
@@ -58,6 +64,7 @@ class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
  private:
   ParquetScan(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request, runtime::QueryContext* context);
   arrow::Result<std::shared_ptr<ScanFile>> OpenFile(int64_t index) const;
+  int PiecesPerRowGroup() const;
   bool LimitReached() const;
 
   const std::shared_ptr<const ParquetTable> table_;
@@ -65,6 +72,7 @@ class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
   runtime::QueryContext* const context_;
   const std::shared_ptr<arrow::Schema> schema_;
   const std::unique_ptr<memory::MemoryConsumer> consumer_;
+  const int pieces_;  // morsels a row group
 
   std::atomic<int64_t> delivered_rows_{0};
   std::mutex mutex_;

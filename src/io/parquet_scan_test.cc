@@ -320,6 +320,37 @@ TEST(ParquetScan, StreamsShareTheRows) {
   EXPECT_GE(engine.metrics.input_bytes, static_cast<int64_t>(std::filesystem::file_size(directory / "a.parquet") / 2));
 }
 
+TEST(ParquetScan, AFewLargeRowGroupsAreSharedByPages) {
+  Directory directory;
+  constexpr int64_t kRows = 500000;
+  const auto table = TableOf({{"id", Sequence(0, kRows)}, {"s", Strings(kRows, [](int64_t i) { return std::to_string(i % 1000); })}});
+  for (const bool page_index : {true, false}) {
+    WriteFile(directory / "t.parquet", *table, {.row_group_rows = 400000, .adjust = [&](auto* builder) {
+                                                  builder->disable_dictionary("id");
+                                                  if (!page_index) builder->disable_write_page_index();
+                                                }});
+    Engine engine(256, 3);
+    ASSERT_OK_VALUE(opened, engine.Open(directory / "t.parquet"));
+    ASSERT_OK_VALUE(source, opened->Scan(WholeTable(*opened), engine.context.get()));
+    EXPECT_EQ(source->max_streams(), page_index ? 3 : 2);
+    std::vector<int> seen(kRows, 0);
+    for (int i = 0; i < source->max_streams(); ++i) {
+      ASSERT_OK_VALUE(stream, source->OpenStream());
+      while (auto batch = stream->Next().ValueOrDie()) {
+        const auto& ids = static_cast<const arrow::Int64Array&>(*batch->column(0));
+        const auto& texts = static_cast<const arrow::StringArray&>(*batch->column(1));
+        for (int64_t r = 0; r < batch->num_rows(); ++r) {
+          ++seen[static_cast<size_t>(ids.Value(r))];
+          ASSERT_EQ(texts.GetView(r), std::to_string(ids.Value(r) % 1000));
+        }
+      }
+    }
+    EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
+    // Every row group is read about once: its pieces share no data page, only dictionaries.
+    EXPECT_LT(engine.metrics.input_bytes, static_cast<int64_t>(std::filesystem::file_size(directory / "t.parquet")) * 3 / 2);
+  }
+}
+
 TEST(ParquetScan, OneStreamKeepsTheOrderOfFilesAndRows) {
   Directory directory;
   WriteFile(directory / "10.parquet", *TableOf({{"id", Sequence(100, 200)}}), {.row_group_rows = 7});

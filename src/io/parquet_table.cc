@@ -44,8 +44,14 @@ ParquetMorselShape ShapeOf(const ParquetFooter& footer, const parquet::RowGroupM
     std::vector<int> leaves;
     AddLeaves(*descriptor.group_node()->field(i), descriptor, &leaves);
     int64_t bytes = 0;
-    for (const int leaf : leaves) bytes += LeafBytes(*row_group.ColumnChunk(leaf));
+    bool splits = leaves.size() == 1;
+    for (const int leaf : leaves) {
+      const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = row_group.ColumnChunk(leaf);
+      bytes += LeafBytes(*chunk);
+      splits = splits && chunk->GetOffsetIndexLocation().has_value();
+    }
     shape.column_bytes.push_back(bytes);
+    shape.column_splits.push_back(splits);
   }
   return shape;
 }
@@ -75,6 +81,7 @@ arrow::Status ParquetTable::ReadFooters() {
       schema_ = footer->schema();
       first_file_ = footer->file().name();
       shape_.column_bytes.assign(static_cast<size_t>(schema_->num_fields()), 0);
+      shape_.column_splits.assign(static_cast<size_t>(schema_->num_fields()), false);
     } else {
       // Two schemas under one name are the user's mistake: say so before anything runs.
       ARROW_RETURN_NOT_OK(MatchColumns(*schema_, first_file_, *footer->schema(), footer->file().name()).status());

@@ -3,9 +3,9 @@
 // A table of Parquet files, and scans of it.
 //
 //   ParquetTable   lists the files and reads the first footer: the schema is that file's. Every other file is checked against it when it is opened.
-//   Scan           hands out morsels, a row group each, to the streams of a pipeline. A stream takes a row group, skips it when its statistics exclude
-//                  the filters, narrows it to the pages that may match, and decodes it (parquet_row_group_reader.h). Footers are read once a file and
-//                  shared; at most one file a stream is open, and one more.
+//   Scan           hands out morsels to the streams of a pipeline: a row group each, or a piece of one when there are fewer row groups than would keep
+//                  the streams busy. A stream takes a morsel, skips it when its statistics exclude the filters, narrows it to the pages that may match,
+//                  and decodes it (parquet_row_group_reader.h). Footers are read once a file and shared; at most one file a stream is open, and one more.
 //
 // Filters only prune: the plan still evaluates them on the rows that come.
 #pragma once
@@ -36,10 +36,11 @@ struct ParquetScanRequest {
   bool ordered = false;                ///< one stream, in the table's order: files by name, rows as stored
 };
 
-/// What the first row group of the table promises about memory.
+/// What the first row group of the table promises about memory and work.
 struct ParquetMorselShape {
   int64_t rows = 0;
-  std::vector<int64_t> column_bytes;   ///< decoding one of the table's columns holds about this much at a time
+  std::vector<int64_t> column_bytes;  ///< decoding one of the table's columns holds about this much at a time
+  std::vector<bool> column_splits;    ///< its pages can be found by row: flat, with an offset index
 };
 
 /// Immutable, thread safe. It holds no file open. The ledger outlives it.

@@ -44,7 +44,7 @@ TEST(MemoryLedger, GrantsAreWhatThePromiseLeaves) {
     ASSERT_OK_AND_ASSIGN(auto ledger, MemoryLedger::Make({.limit_bytes = limit, .baseline_bytes = 6 * kMiB}));
     EXPECT_EQ(ledger->granted_bytes(), PromisedResidentBytes(limit) - 6 * kMiB - 16 * kMiB - 4 * kMiB);
     ASSERT_OK_AND_ASSIGN(auto hosted, MemoryLedger::Make({.limit_bytes = limit, .inside_host = true}));
-    EXPECT_EQ(hosted->granted_bytes(), limit + 50 * kMiB - 16 * kMiB - 4 * kMiB);
+    EXPECT_EQ(hosted->granted_bytes(), limit + 50 * kMiB - 22 * kMiB - 4 * kMiB);
   }
 }
 

@@ -9,7 +9,7 @@
 namespace icebound::expr {
 
 LikePrefix PrefixOfLike(std::string_view pattern, std::string_view escape) {
-  LikePrefix prefix{{}, false};
+  LikePrefix prefix{{}, false, false};
   for (size_t i = 0; i < pattern.size(); ++i) {
     if (!escape.empty() && pattern.substr(i).starts_with(escape)) {
       i += escape.size();
@@ -24,6 +24,7 @@ LikePrefix PrefixOfLike(std::string_view pattern, std::string_view escape) {
     if (pattern[i] == '_') return prefix;
     prefix.text.push_back(pattern[i]);
   }
+  prefix.is_whole = true;
   return prefix;
 }
 

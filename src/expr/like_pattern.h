@@ -15,10 +15,11 @@
 
 namespace icebound::expr {
 
-/// What every match of a pattern starts with; `rest_is_any`: and whatever starts with it matches.
+/// What every match of a pattern starts with; `rest_is_any`: and whatever starts with it matches; `is_whole`: and nothing follows.
 struct LikePrefix {
   std::string text;
   bool rest_is_any;
+  bool is_whole;
 };
 LikePrefix PrefixOfLike(std::string_view pattern, std::string_view escape);
 

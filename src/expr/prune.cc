@@ -154,8 +154,10 @@ class Pruner {
     if (name == "like") return Like(call);
     if (name == "not_like") return Not(Like(call));
     if (name == "starts_with") return StartsWith(call);
-    if (name == "=") return Equal(call);
-    if (name == "<>") return Not(Equal(call));
+    if (name == "=" || name == "<>") {
+      const Outcomes equal = Equal(RangeOf(*call.children()[0]), RangeOf(*call.children()[1]));
+      return name == "=" ? equal : Not(equal);
+    }
     if (name == "<") return Less(*call.children()[0], *call.children()[1]);
     if (name == ">") return Less(*call.children()[1], *call.children()[0]);
     if (name == "<=") return Not(Less(*call.children()[1], *call.children()[0]));
@@ -178,8 +180,7 @@ class Pruner {
     return view(all);
   }
 
-  Outcomes Equal(const CallExpr& call) const {
-    const Range a = RangeOf(*call.children()[0]), b = RangeOf(*call.children()[1]);
+  static Outcomes Equal(const Range& a, const Range& b) {
     if (!a.may_have_value || !b.may_have_value) return kOnlyNull;
     return {!Disjoint(a, b), !CertainlyEqual(a, b), a.may_be_null || b.may_be_null};
   }
@@ -252,6 +253,10 @@ class Pruner {
     const auto escape = call.children().size() > 2 ? LiteralText(*call.children()[2]) : std::optional<std::string_view>("\\");
     if (!pattern || !escape || ClassOf(*call.children()[0]->type()) != TypeClass::kText) return {};
     const LikePrefix prefix = PrefixOfLike(*pattern, *escape);
+    if (prefix.is_whole) {  // No wildcard: as =.
+      const auto text = std::make_shared<arrow::StringScalar>(prefix.text);
+      return Equal(RangeOf(*call.children()[0]), {text, text, false, true});
+    }
     return WithPrefix(*call.children()[0], prefix.text, prefix.rest_is_any);
   }
 

@@ -45,8 +45,8 @@ bool IsSignedNumber(std::string_view word) {
 /// SQL's day-time form: the number before a time of day counts days, '1 12:00' or '1-2 3 04:05:06'.
 std::string WithDays(const std::string& text) {
   const std::string_view view = text;
-  const size_t colon = view.find(':');
-  if (colon == std::string_view::npos) return text;
+  const auto colon = static_cast<size_t>(std::find(view.begin(), view.end(), ':') - view.begin());
+  if (colon == view.size()) return text;
   const size_t time = view.find_last_of(" \t", colon);
   if (time == std::string::npos) return text;
   const size_t end = text.find_last_not_of(" \t", time);

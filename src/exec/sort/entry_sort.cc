@@ -158,7 +158,9 @@ uint32_t EntrySorter::CommonBytes(std::span<const SortEntry> entries, uint32_t o
 }
 
 void EntrySorter::SortByComparing(std::span<SortEntry> entries, uint32_t offset) {
-  const auto less = [&](const SortEntry& left, const SortEntry& right) { return layout_.CompareFrom(left.row, right.row, offset) < 0; };
+  const auto less = [&](const SortEntry& left, const SortEntry& right) {
+    return layout_.CompareFrom(left.row, right.row, offset) < 0;
+  };
   if (entries.size() > kCompareRowsMax) {
     std::sort(entries.begin(), entries.end(), less);
     return;

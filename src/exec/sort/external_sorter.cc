@@ -12,10 +12,12 @@
 namespace icebound::exec::sort {
 namespace {
 
-/// Part of the free memory a merge may take: the rest is for who takes the rows. At the smallest limit (48 MiB of grants) that leaves 19 MiB.
+/// Part of the free memory a merge may take: the rest is for who takes the rows. At the smallest limit (48 MiB of
+/// grants) that leaves 19 MiB.
 constexpr double kMergeShare = 0.6;
 
-/// Runs one merge should be able to take without a second level: at a limit of 64 MiB these are about 13 GB of rows, at 256 MiB 50 GB.
+/// Runs one merge should be able to take without a second level: at a limit of 64 MiB these are about 13 GB of rows,
+/// at 256 MiB 50 GB.
 constexpr int64_t kFanInWanted = 512;
 
 /// A block below 32 KiB compresses badly and costs a system call for few rows; above 512 KiB nothing gets faster.
@@ -29,8 +31,8 @@ constexpr int64_t kChunkBytesMax = int64_t{1} << 20;
 constexpr int64_t kScratchBytesMin = int64_t{64} << 10;
 constexpr int64_t kScratchBytesMax = int64_t{1} << 20;
 
-/// A row is held by an arena, then by a merge, then by a batch, and its consumer holds one too; a wider one than a third of the grants
-/// cannot pass, and is refused before it is tried.
+/// A row is held by an arena, then by a merge, then by a batch, and its consumer holds one too; a wider one than a
+/// third of the grants cannot pass, and is refused before it is tried.
 constexpr int64_t kWidestRowPart = 3;
 
 /// Output rows are gathered in a buffer of at least this size, however little memory there is.
@@ -41,8 +43,8 @@ int64_t PagesDown(int64_t bytes) { return bytes / 4096 * 4096; }
 }  // namespace
 
 arrow::Result<std::unique_ptr<ExternalSorter>> ExternalSorter::Make(runtime::QueryContext* context,
-                                                                    const std::shared_ptr<arrow::Schema>& input, SorterOptions options,
-                                                                    runtime::OperatorMetrics* metrics) {
+                                                                    const std::shared_ptr<arrow::Schema>& input,
+                                                                    SorterOptions options, runtime::OperatorMetrics* metrics) {
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<SortRowFormat> format, SortRowFormat::Make(input, options.keys, options.output_columns));
   return std::unique_ptr<ExternalSorter>(new ExternalSorter(context, std::move(format), std::move(options), metrics));
 }
@@ -74,7 +76,8 @@ void ExternalSorter::ChooseSizes(int workers) {
   shared_.force_spill = context_->force_spill;
   shared_.block_bytes = std::clamp(PagesDown(merge_bytes / kFanInWanted), kBlockBytesMin, kBlockBytesMax);
   shared_.chunk_bytes = std::clamp(PagesDown(worker_bytes / 64), kChunkBytesMin, kChunkBytesMax);
-  shared_.scratch_entries = std::clamp(PagesDown(worker_bytes / 32), kScratchBytesMin, kScratchBytesMax) / int64_t{sizeof(SortEntry)};
+  shared_.scratch_entries =
+      std::clamp(PagesDown(worker_bytes / 32), kScratchBytesMin, kScratchBytesMax) / int64_t{sizeof(SortEntry)};
   shared_.row_bytes_max = granted_bytes / kWidestRowPart;
   // Two runs to read, their scratch, one run to write, the rows between; and what an open run or reader costs beside its block.
   shared_.floor_bytes = 4 * (shared_.block_bytes + 2 * SortRun::kStateBytes) + OutputBufferBytes();
@@ -202,7 +205,8 @@ arrow::Status ExternalSorter::ReduceRuns() {
     const int64_t merge_bytes = MergeBytesMax() - output_bytes - shared_.block_bytes;  // less the readers' scratch
     const auto run_count = static_cast<int64_t>(runs_.size());
     if (FanIn(merge_bytes) >= run_count) return arrow::Status::OK();
-    // One block more is needed to write. Merging n runs takes n - 1 away: the first merge takes the odd rest, so that all others are full.
+    // One block more is needed to write. Merging n runs takes n - 1 away: the first merge takes the odd rest, so that
+    // all others are full.
     const int64_t fan_in = FanIn(merge_bytes - MappedPages::RoundUp(shared_.block_bytes));
     const int64_t odd = (run_count - 1) % (fan_in - 1) + 1;
     ARROW_RETURN_NOT_OK(MergeSmallest(odd > 1 ? odd : std::min(fan_in, run_count)));

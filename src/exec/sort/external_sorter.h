@@ -4,22 +4,26 @@
 //
 //   Make -> StartInput(workers) -> Append(worker, batch)* -> FinishWorker(worker), a thread each -> FinishInput -> OpenStream
 //
-//   1. Run generation (run_builder.h). Each worker packs rows, key first, into its arena; when its part of the fair share is used up it
-//      sorts them (entry_sort.h) and writes a run (run_file.h). Rows that all fit are never written.
-//   2. Merge planning (FinishInput). Every run of a merge needs one block of memory. The merge may use kMergeShare of what is free then,
-//      because somebody will do something with the rows (a Parquet writer wants some 20 MiB). When all runs fit, one merge gives the output.
-//      Otherwise runs are merged into longer ones first: always the smallest, and in the first step just as many as make every later
-//      merge a full one, so that the fewest rows are written twice.
-//   3. Merge (row_merger.h, merge_stream.h): a tree of losers, rows back to columns, ahead on a thread of its own. Blocks are freed on disk as
-//      they are read.
+//   1. Run generation (run_builder.h). Each worker packs rows, key first, into its arena; when its part of the fair
+//      share is used up it sorts them (entry_sort.h) and writes a run (run_file.h). Rows that all fit are never
+//      written.
+//   2. Merge planning (FinishInput). Every run of a merge needs one block of memory. The merge may use kMergeShare of
+//      what is free then, because somebody will do something with the rows (a Parquet writer wants some 20 MiB). When
+//      all runs fit, one merge gives the output. Otherwise runs are merged into longer ones first: always the
+//      smallest, and in the first step just as many as make every later merge a full one, so that the fewest rows are
+//      written twice.
+//   3. Merge (row_merger.h, merge_stream.h): a tree of losers, rows back to columns, ahead on a thread of its own.
+//      Blocks are freed on disk as they are read.
 //
-// Memory contract. All of it is charged to one spillable consumer. Start reserves the workspace of each worker and the floor of the smallest
-// merge; what a phase frees stays reserved until the next phase has what it needs (sort_budget.h); so nothing is ever reserved on the way to
-// the disk, and another consumer that takes every free byte cannot stop the sort. The ledger may ask for memory during phase 1: idle
-// builders spill at once, busy ones with their next batch.
+// Memory contract. All of it is charged to one spillable consumer. Start reserves the workspace of each worker and
+// the floor of the smallest merge; what a phase frees stays reserved until the next phase has what it needs
+// (sort_budget.h); so nothing is ever reserved on the way to the disk, and another consumer that takes every free
+// byte cannot stop the sort. The ledger may ask for memory during phase 1: idle builders spill at once, busy ones
+// with their next batch.
 //
-// Worked example: 9 GB of rows under grants of 80 MiB, 26 of them in use by the scan. Two workers with 27 MiB each make about 380 runs of 24 MB;
-// a block is 96 KiB, 380 of them are 36 MiB, below 0.6 * 80 MiB: one merge, every row is written once.
+// Worked example: 9 GB of rows under grants of 80 MiB, 26 of them in use by the scan. Two workers with 27 MiB each
+// make about 380 runs of 24 MB; a block is 96 KiB, 380 of them are 36 MiB, below 0.6 * 80 MiB: one merge, every row
+// is written once.
 //
 // With a row limit (ORDER BY ... LIMIT k) the same machine drops rows at or above the k-th smallest key known (key_cutoff.h).
 #pragma once
@@ -51,8 +55,9 @@ struct SorterOptions {
 /// Append and FinishWorker: one thread a worker. The rest: the coordinating thread. Destroy the stream before the sorter.
 class ExternalSorter final : public memory::Reclaimer {
  public:
-  static arrow::Result<std::unique_ptr<ExternalSorter>> Make(runtime::QueryContext* context, const std::shared_ptr<arrow::Schema>& input,
-                                                             SorterOptions options, runtime::OperatorMetrics* metrics);
+  static arrow::Result<std::unique_ptr<ExternalSorter>> Make(runtime::QueryContext* context,
+                                                             const std::shared_ptr<arrow::Schema>& input, SorterOptions options,
+                                                             runtime::OperatorMetrics* metrics);
   ~ExternalSorter() override;
 
   const std::shared_ptr<arrow::Schema>& output_schema() const { return format_->output_schema(); }

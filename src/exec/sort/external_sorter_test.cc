@@ -60,11 +60,13 @@ class ExternalSorterTest : public ::testing::TestWithParam<Way> {
   SortStats stats_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Ways, ExternalSorterTest, ::testing::ValuesIn(AllWays()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Ways, ExternalSorterTest, ::testing::ValuesIn(AllWays()),
+                         [](const auto& info) { return info.param.name; });
 
 /// The types the model can compare.
 std::vector<std::shared_ptr<arrow::DataType>> KeyTypes() {
-  return {arrow::boolean(), arrow::int16(), arrow::int32(), arrow::date32(), arrow::float64(), arrow::decimal128(15, 2), arrow::utf8()};
+  return {arrow::boolean(), arrow::int16(),           arrow::int32(), arrow::date32(),
+          arrow::float64(), arrow::decimal128(15, 2), arrow::utf8()};
 }
 
 TEST_P(ExternalSorterTest, RandomSchemasAndKeys) {
@@ -134,13 +136,16 @@ TEST_P(ExternalSorterTest, DescendingInput) {
   SortAndCheck(Numbers(15000, 700, [](int64_t row) { return -row; }), {{0, true}});
 }
 
-TEST_P(ExternalSorterTest, AllKeysEqual) { SortAndCheck(Numbers(15000, 700, [](int64_t) { return 42; }), {{0}}); }
+TEST_P(ExternalSorterTest, AllKeysEqual) {
+  SortAndCheck(Numbers(15000, 700, [](int64_t) { return 42; }), {{0}});
+}
 
 TEST_P(ExternalSorterTest, KeysThatDifferOnlyFarBehind) {
   Random random(3);
   SortAndCheck(NumberedStrings(6000, 500,
                                [&](int64_t) {
-                                 std::string text = "https://www.example.org/a/rather/long/path/that/all/have/in/common/and/more/";
+                                 std::string text =
+                                     "https://www.example.org/a/rather/long/path/that/all/have/in/common/and/more/";
                                  text += std::string(Uniform(random, 0, 3), 'x') + std::to_string(Uniform(random, 0, 500));
                                  return text + std::string(OneIn(random, 2) ? 30 : 31, 'z');
                                }),
@@ -149,7 +154,9 @@ TEST_P(ExternalSorterTest, KeysThatDifferOnlyFarBehind) {
 
 TEST_P(ExternalSorterTest, StringsThatArePrefixesOfOthers) {
   Random random(4);
-  SortAndCheck(NumberedStrings(6000, 500, [&](int64_t) { return std::string(Uniform(random, 0, 60), OneIn(random, 9) ? '\0' : 'a'); }), {{0}});
+  SortAndCheck(
+      NumberedStrings(6000, 500, [&](int64_t) { return std::string(Uniform(random, 0, 60), OneIn(random, 9) ? '\0' : 'a'); }),
+      {{0}});
 }
 
 TEST_P(ExternalSorterTest, FewRows) {
@@ -235,7 +242,8 @@ TEST_P(ExternalSorterTest, FirstRows) {
 TEST_P(ExternalSorterTest, FirstRowsByLongStrings) {
   Random random(12);
   const auto batches = NumberedStrings(4000, 300, [&](int64_t) {
-    return std::string(Uniform(random, 200, 600), 'p') + std::to_string(Uniform(random, 0, 1000)) + std::string(Uniform(random, 0, 300), 'q');
+    return std::string(Uniform(random, 200, 600), 'p') + std::to_string(Uniform(random, 0, 1000)) +
+           std::string(Uniform(random, 0, 300), 'q');
   });
   for (int64_t fetch_rows : {1, 50, 2500}) SortAndCheck(batches, {{0}}, fetch_rows);
 }
@@ -245,7 +253,8 @@ TEST_P(ExternalSorterTest, FirstRowsByLongStrings) {
 /// `rows` strings of `bytes` bytes each, a batch each, that begin with a number that orders them.
 arrow::RecordBatchVector WideStrings(int64_t rows, int64_t bytes, Random* random) {
   arrow::RecordBatchVector batches;
-  const auto schema = arrow::schema({arrow::field("n", arrow::int64()), arrow::field("s", arrow::utf8()), arrow::field("row", arrow::int64(), false)});
+  const auto schema = arrow::schema(
+      {arrow::field("n", arrow::int64()), arrow::field("s", arrow::utf8()), arrow::field("row", arrow::int64(), false)});
   for (int64_t row = 0; row < rows; ++row) {
     arrow::Int64Builder number;
     arrow::StringBuilder text;

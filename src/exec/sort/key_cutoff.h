@@ -2,10 +2,11 @@
 //
 // ORDER BY ... LIMIT k: the key from which on rows cannot be among the first k any more.
 //
-// Each sorted run reports some of its keys, with the number of its rows up to them: "another 512 rows are not above K". The reports of all
-// runs, kept in a heap with the largest key on top, are a histogram of what is known to exist. As long as the rest still counts k rows
-// without its top, the top is dropped; once they count k, the top is the cutoff: k rows are not above it, so rows at or above it
-// may go. So the cutoff tightens after every run, also when k rows are more than a run can hold.
+// Each sorted run reports some of its keys, with the number of its rows up to them: "another 512 rows are not above
+// K". The reports of all runs, kept in a heap with the largest key on top, are a histogram of what is known to exist.
+// As long as the rest still counts k rows without its top, the top is dropped; once they count k, the top is the
+// cutoff: k rows are not above it, so rows at or above it may go. So the cutoff tightens after every run, also when k
+// rows are more than a run can hold.
 //
 // Source: Chronis, Do, Graefe, Peters, "External Merge Sort for Top-K Queries" (SIGMOD 2020).
 #pragma once
@@ -29,7 +30,8 @@ class KeyCutoff {
   /// Keys reported are cut to this length (and rounded up), so that the histogram is small whatever the keys are.
   static constexpr size_t kKeyBytesMax = 256;
 
-  /// Buckets held at most (a run reports about k / 512 rows to a bucket), hence 1024 * (256 + overhead) bytes, which the sorter charges.
+  /// Buckets held at most (a run reports about k / 512 rows to a bucket), hence 1024 * (256 + overhead) bytes, which
+  /// the sorter charges.
   static constexpr size_t kBucketsMax = 1024;
   static constexpr int64_t kStateBytes = int64_t{kBucketsMax} * (kKeyBytesMax + 64);
 
@@ -48,7 +50,7 @@ class KeyCutoff {
 
  private:
   struct Bucket {
-    std::string key;   // rows counted are not above it
+    std::string key;  // rows counted are not above it
     int64_t rows = 0;
     bool operator<(const Bucket& other) const { return key < other.key; }
   };

@@ -24,7 +24,8 @@ void KeyPrefix::MakeSegments(const RowSpread& spread) {
   const auto skip_constant = [&] {
     while (bit < watched_bits && !varies(bit)) ++bit;
   };
-  for (skip_constant(); bit < watched_bits && segment_count_ < static_cast<int>(segments_.size()) && bits_ < 64; skip_constant()) {
+  for (skip_constant(); bit < watched_bits && segment_count_ < static_cast<int>(segments_.size()) && bits_ < 64;
+       skip_constant()) {
     const uint32_t start = bit;
     // Eight bytes are read from the byte that holds `start`, so a segment ends with them; and the prefix has 64 bits.
     const uint32_t last = std::min({watched_bits, start - start % 8 + 64, start + static_cast<uint32_t>(64 - bits_)});

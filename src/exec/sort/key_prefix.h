@@ -2,12 +2,14 @@
 //
 // Sort keys squeezed into one 64-bit number.
 //
-// Keys are long, but most of their bits never change: the null markers, the high bytes of a date or an order number, "https://www." of an
-// address. RowSpread notes which bits vary at all (keys of a fixed width), or how many first bytes are common (other keys). KeyPrefix takes the first 64 bits that matter. For ORDER BY l_shipdate, l_orderkey, l_linenumber, 16 bytes, about 41 bits
-// vary: the numbers decide the whole order and the rows are never looked at.
+// Keys are long, but most of their bits never change: the null markers, the high bytes of a date or an order number,
+// "https://www." of an address. RowSpread notes which bits vary at all (keys of a fixed width), or how many first
+// bytes are common (other keys). KeyPrefix takes the first 64 bits that matter. For ORDER BY l_shipdate, l_orderkey,
+// l_linenumber, 16 bytes, about 41 bits vary: the numbers decide the whole order and the rows are never looked at.
 //
-//   fixed width   the varying bits form segments; a gap of fewer than eight constant bits does not end one (they order nothing, so they do
-//                 no harm). The prefix is the segments side by side, at most eight, at most 64 bits. It is exact when it has all of them.
+//   fixed width   the varying bits form segments; a gap of fewer than eight constant bits does not end one (they
+//                 order nothing, so they do no harm). The prefix is the segments side by side, at most eight, at most
+//                 64 bits. It is exact when it has all of them.
 //   otherwise     the eight bytes behind the common ones, filled up with 00 where the key ends
 //
 // When prefixes tie and the prefix is not exact, keys differ from resume_offset() on or not at all.

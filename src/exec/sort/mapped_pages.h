@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Anonymous pages, charged to a SortBudget. They come straight from the system and go straight back, so what is charged is what is resident
-// at most; and they grow by remapping, so that the sort array of millions of rows grows without ever holding two copies.
+// Anonymous pages, charged to a SortBudget. They come straight from the system and go straight back, so what is
+// charged is what is resident at most; and they grow by remapping, so that the sort array of millions of rows grows
+// without ever holding two copies.
 #pragma once
 
 #include <arrow/status.h>
@@ -22,8 +23,8 @@ class MappedPages {
   MappedPages& operator=(MappedPages&& other) noexcept;
   ~MappedPages() { Free(); }
 
-  /// Grows or shrinks to `bytes` rounded up to pages, keeping the content; addresses may change. False when the budget refuses (nothing
-  /// changed then).
+  /// Grows or shrinks to `bytes` rounded up to pages, keeping the content; addresses may change. False when the
+  /// budget refuses (nothing changed then).
   bool TryResize(int64_t bytes);
 
   /// As TryResize; a refusal is an error (ErrorKind::kMemoryLimit).

@@ -2,18 +2,21 @@
 //
 // How a merge compares rows: by a 64-bit code, and by key bytes only when codes tie.
 //
-// PrefixOrder serves keys of a fixed width whose varying bits fit a KeyPrefix (all runs together). The code is the prefix, so a comparison is
-// one of numbers and ties are equal keys.
+// PrefixOrder serves keys of a fixed width whose varying bits fit a KeyPrefix (all runs together). The code is the
+// prefix, so a comparison is one of numbers and ties are equal keys.
 //
-// OffsetValueOrder serves all others. A code says where a key first differs from the row that was output last, and what stands there:
+// OffsetValueOrder serves all others. A code says where a key first differs from the row that was output last, and
+// what stands there:
 //
-//   code = (65535 - index of the first six-byte word that differs) << 48 | that word          0: no difference (or behind word 65534)
+//   code = (65535 - index of the first six-byte word that differs) << 48 | that word          0: no difference (or
+//                                                                                             behind word 65534)
 //
-// Of two keys not below the last output row, the one that agrees with it longer, or has the smaller word at the same place, is smaller. When
-// codes differ, the larger one is also the code relative to the smaller key; so after each step down the tree all codes on the winner's path
-// are relative to the winner again, and bytes that were compared once are never compared again. Ties go on behind the word and give the
-// loser a new code. Sources: Conner (1977); Do and Graefe, "Robust and Efficient Sorting with Offset-Value Coding" (arXiv 2209.08420).
-// The words must be aligned for this to hold: the difference is counted in whole words, not in bytes.
+// Of two keys not below the last output row, the one that agrees with it longer, or has the smaller word at the same
+// place, is smaller. When codes differ, the larger one is also the code relative to the smaller key; so after each
+// step down the tree all codes on the winner's path are relative to the winner again, and bytes that were compared
+// once are never compared again. Ties go on behind the word and give the loser a new code. Sources: Conner (1977); Do
+// and Graefe, "Robust and Efficient Sorting with Offset-Value Coding" (arXiv 2209.08420). The words must be aligned
+// for this to hold: the difference is counted in whole words, not in bytes.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +35,9 @@ class PrefixOrder {
   uint64_t NextCode(const uint8_t* row, const uint8_t* /*previous*/) const { return prefix_.Of(row); }
 
   /// Whether `left` goes before `right`, given that their codes are equal: their keys are, so either will do.
-  bool BreakTie(const uint8_t* /*left*/, const uint8_t* /*right*/, uint64_t /*code*/, uint64_t* /*loser_code*/) const { return true; }
+  bool BreakTie(const uint8_t* /*left*/, const uint8_t* /*right*/, uint64_t /*code*/, uint64_t* /*loser_code*/) const {
+    return true;
+  }
 
  private:
   const KeyPrefix prefix_;

@@ -14,8 +14,8 @@
 namespace icebound::exec::sort {
 namespace {
 
-/// Batches that may wait in the queue, by the bytes of their rows: two, so that a producer and a consumer of uneven speed seldom wait for each
-/// other, and no more, because they are memory the consumer cannot use.
+/// Batches that may wait in the queue, by the bytes of their rows: two, so that a producer and a consumer of uneven
+/// speed seldom wait for each other, and no more, because they are memory the consumer cannot use.
 constexpr int64_t kQueuedBatches = 2;
 
 /// Merges and decodes on the caller's thread.

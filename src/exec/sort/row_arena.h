@@ -11,9 +11,10 @@
 
 namespace icebound::exec::sort {
 
-/// Rows one behind the other in chunks. A chunk stays where it is until Reset or Free, so rows are referred to by address; each chunk has
-/// kReadSlackBytes of readable bytes behind its rows. Chunks are kept over a Reset, for the next run. A row wider than an eighth of a chunk
-/// gets pages of its own, so that at most an eighth of a chunk is ever left unused.
+/// Rows one behind the other in chunks. A chunk stays where it is until Reset or Free, so rows are referred to by
+/// address; each chunk has kReadSlackBytes of readable bytes behind its rows. Chunks are kept over a Reset, for the
+/// next run. A row wider than an eighth of a chunk gets pages of its own, so that at most an eighth of a chunk is
+/// ever left unused.
 ///
 /// Not thread safe. The budget outlives it.
 class RowArena {
@@ -21,8 +22,8 @@ class RowArena {
   /// `chunk_bytes` is a multiple of the page size.
   RowArena(SortBudget* budget, int64_t chunk_bytes) : budget_(budget), chunk_bytes_(chunk_bytes) {}
 
-  /// Room for one row behind the last one, or nullptr when new pages would be needed and are refused: by the budget, or because the arena
-  /// would then hold more than `held_bytes_max`.
+  /// Room for one row behind the last one, or nullptr when new pages would be needed and are refused: by the budget,
+  /// or because the arena would then hold more than `held_bytes_max`.
   uint8_t* TryAllocate(int64_t bytes, int64_t held_bytes_max) {
     if (bytes > end_ - next_ || IsWide(bytes)) return TryAllocateSlow(bytes, held_bytes_max);
     uint8_t* row = next_;

@@ -14,12 +14,14 @@
 
 namespace icebound::exec::sort {
 
-/// The next rows of a merge, in order: addresses, and the bytes of those rows that would not stay where they are. Not thread safe.
+/// The next rows of a merge, in order: addresses, and the bytes of those rows that would not stay where they are. Not
+/// thread safe.
 class RowBatch {
  public:
   /// Bytes that a batch of this size takes from the budget.
   static int64_t BufferBytes(int64_t rows_max, int64_t bytes_max) {
-    return MappedPages::RoundUp(bytes_max + kReadSlackBytes) + MappedPages::RoundUp(rows_max * static_cast<int64_t>(sizeof(uint8_t*)));
+    return MappedPages::RoundUp(bytes_max + kReadSlackBytes) +
+           MappedPages::RoundUp(rows_max * static_cast<int64_t>(sizeof(uint8_t*)));
   }
 
   static arrow::Result<std::unique_ptr<RowBatch>> Make(SortBudget* budget, int64_t rows_max, int64_t bytes_max) {

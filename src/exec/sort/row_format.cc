@@ -127,7 +127,8 @@ arrow::Status SortRowFormat::Encode(const SortInput& input, int64_t first_row, s
   return keys_->Encode(input.keys, first_row, cursors);
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> SortRowFormat::Decode(std::span<const uint8_t*> rows, arrow::MemoryPool* pool) const {
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> SortRowFormat::Decode(std::span<const uint8_t*> rows,
+                                                                         arrow::MemoryPool* pool) const {
   std::shared_ptr<arrow::RecordBatch> payload;
   arrow::ArrayVector from_keys;
   if (layout_.key_is_fixed) {

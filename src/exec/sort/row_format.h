@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batches to the sorter's rows (row_layout.h) and back. A key column whose value can be read back from the key is not stored a second time
-// in the payload.
+// Batches to the sorter's rows (row_layout.h) and back. A key column whose value can be read back from the key is not
+// stored a second time in the payload.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -47,7 +47,8 @@ class SortRowFormat {
   arrow::Result<SortInput> Prepare(const arrow::RecordBatch& batch) const;
 
   /// Sets row_bytes[i], and key_bytes[i] when keys vary in width, for the rows from first_row on.
-  arrow::Status Measure(const SortInput& input, int64_t first_row, std::span<uint32_t> row_bytes, std::span<uint32_t> key_bytes) const;
+  arrow::Status Measure(const SortInput& input, int64_t first_row, std::span<uint32_t> row_bytes,
+                        std::span<uint32_t> key_bytes) const;
 
   /// Writes whole rows of the measured sizes at cursors[i]; moves the cursors.
   arrow::Status Encode(const SortInput& input, int64_t first_row, std::span<const uint32_t> row_bytes,

@@ -6,10 +6,12 @@
 //   key fixed                   [row bytes, 4 | key | payload]
 //   otherwise                   [row bytes, 4 | key bytes, 4 | payload | key]
 //
-// "row bytes" counts the whole row, head included. key = row/sort_key.h, payload = row/row_codec.h, which begins with bytes of a fixed
-// number; so every row has a fixed part at its start: head, fixed key, fixed bytes of the payload. Rows are not aligned.
+// "row bytes" counts the whole row, head included. key = row/sort_key.h, payload = row/row_codec.h, which begins with
+// bytes of a fixed number; so every row has a fixed part at its start: head, fixed key, fixed bytes of the payload.
+// Rows are not aligned.
 //
-// Comparing and packing may read up to kReadSlackBytes past a row; whoever stores rows keeps that many readable bytes behind them.
+// Comparing and packing may read up to kReadSlackBytes past a row; whoever stores rows keeps that many readable bytes
+// behind them.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +23,8 @@ namespace icebound::exec::sort {
 constexpr int64_t kReadSlackBytes = 64;
 
 struct RowLayout {
-  uint32_t fixed_row_bytes = 0;   ///< 0: each row says
-  uint32_t fixed_key_bytes = 0;   ///< meaningful when key_is_fixed
+  uint32_t fixed_row_bytes = 0;  ///< 0: each row says
+  uint32_t fixed_key_bytes = 0;  ///< meaningful when key_is_fixed
   bool key_is_fixed = false;
   uint32_t head_bytes = 0;        ///< 0, 4 or 8
   uint32_t fixed_part_bytes = 0;  ///< head, fixed key, fixed part of the payload

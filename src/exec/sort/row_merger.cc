@@ -11,8 +11,8 @@ namespace {
 /// The code of a run that has ended. A row may have it as well: ties are told apart by `row`.
 constexpr uint64_t kEndCode = ~uint64_t{0};
 
-/// Bytes behind a run's current row that are fetched into the cache when it moves on: the next row or two. Hundreds of runs are more streams
-/// than the hardware follows by itself.
+/// Bytes behind a run's current row that are fetched into the cache when it moves on: the next row or two. Hundreds
+/// of runs are more streams than the hardware follows by itself.
 constexpr int kPrefetchBytes = 256;
 constexpr int kCacheLineBytes = 64;
 
@@ -21,17 +21,21 @@ constexpr int64_t kPrefetchEntries = 6;
 
 /// Where a run stands.
 struct Cursor {
-  const uint8_t* row = nullptr;           // null at the end
-  int64_t rows_behind = 0;                // in the block or the entries, after `row`
-  const SortEntry* entry = nullptr;       // of `row`, when the run is in memory
-  std::unique_ptr<RunReader> reader;      // when it is on disk
+  const uint8_t* row = nullptr;       // null at the end
+  int64_t rows_behind = 0;            // in the block or the entries, after `row`
+  const SortEntry* entry = nullptr;   // of `row`, when the run is in memory
+  std::unique_ptr<RunReader> reader;  // when it is on disk
 };
 
 template <typename Order>
 class LoserTreeMerger final : public RowMerger {
  public:
   LoserTreeMerger(const RowLayout& layout, const KeyPrefix& prefix, MappedPages scratch, std::vector<Cursor> cursors)
-      : layout_(layout), order_(layout, prefix), scratch_(std::move(scratch)), cursors_(std::move(cursors)), nodes_(cursors_.size()) {}
+      : layout_(layout),
+        order_(layout, prefix),
+        scratch_(std::move(scratch)),
+        cursors_(std::move(cursors)),
+        nodes_(cursors_.size()) {}
 
   arrow::Status Fill(RowBatch* batch) override;
 
@@ -93,7 +97,8 @@ void LoserTreeMerger<Order>::Replay(Node challenger) {
   for (size_t node = (nodes_.size() + challenger.run) / 2; node > 0; node /= 2) {
     Node& loser = nodes_[node];
     bool challenger_wins = challenger.code < loser.code;
-    if (challenger.code == loser.code) [[unlikely]] challenger_wins = TieGoesToFirst(&challenger, &loser);
+    if (challenger.code == loser.code) [[unlikely]]
+      challenger_wins = TieGoesToFirst(&challenger, &loser);
     const Node winner = challenger_wins ? challenger : loser;
     loser = challenger_wins ? loser : challenger;
     challenger = winner;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Merges sorted runs, on disk or in memory, into one ordered stream of rows, with a tree of losers (Knuth, TAOCP 3, 5.4.1): each inner node
-// keeps the run that lost there, so the next row costs one comparison a level, against losers that are already in the cache.
+// Merges sorted runs, on disk or in memory, into one ordered stream of rows, with a tree of losers (Knuth, TAOCP 3,
+// 5.4.1): each inner node keeps the run that lost there, so the next row costs one comparison a level, against losers
+// that are already in the cache.
 //
-//   Fill(batch)    the winner's row goes to the batch (copied when it lies in a block that will be read over), the run moves on to its next
-//                  row, whose code (merge_order.h) is replayed up the tree.
-//   wide rows      A row wider than a batch is handed out by address, alone; its run moves on at the next Fill. As the row before is gone
-//                  then, codes relative to it cannot be made: the tree is built anew.
+//   Fill(batch)    the winner's row goes to the batch (copied when it lies in a block that will be read over), the
+//                  run moves on to its next row, whose code (merge_order.h) is replayed up the tree.
+//   wide rows      A row wider than a batch is handed out by address, alone; its run moves on at the next Fill. As
+//                  the row before is gone then, codes relative to it cannot be made: the tree is built anew.
 //
 // Rows of equal keys come in no particular order.
 #pragma once
@@ -35,7 +36,8 @@ class RowMerger {
     RowSpread spread;  ///< of all rows
   };
 
-  /// Opens the runs: their buffers come from the budget (RunReader::BufferBytes each, and the scratch of the largest). The layout outlives the merger.
+  /// Opens the runs: their buffers come from the budget (RunReader::BufferBytes each, and the scratch of the
+  /// largest). The layout outlives the merger.
   static arrow::Result<std::unique_ptr<RowMerger>> Make(const RowLayout& layout, SortBudget* budget, Inputs inputs);
 
   virtual ~RowMerger() = default;

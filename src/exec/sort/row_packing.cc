@@ -45,7 +45,8 @@ struct RowPacking::LaneLoops {
     }
     return out;
   }
-  __attribute__((target("ssse3"))) static const uint8_t* UnpackSsse3(const Lane* lanes, size_t count, const uint8_t* packed, uint8_t* row) {
+  __attribute__((target("ssse3"))) static const uint8_t* UnpackSsse3(const Lane* lanes, size_t count, const uint8_t* packed,
+                                                                     uint8_t* row) {
     for (size_t i = 0; i < count; ++i, row += 16) {
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(packed));
       const __m128i places = _mm_loadu_si128(reinterpret_cast<const __m128i*>(lanes[i].scatter));
@@ -75,7 +76,8 @@ struct RowPacking::LaneLoops {
 
 const RowPacking::LaneLoops& RowPacking::LaneLoops::Best() {
 #if defined(__x86_64__)
-  static const LaneLoops kBest = __builtin_cpu_supports("ssse3") ? LaneLoops{PackSsse3, UnpackSsse3} : LaneLoops{PackPortable, UnpackPortable};
+  static const LaneLoops kBest =
+      __builtin_cpu_supports("ssse3") ? LaneLoops{PackSsse3, UnpackSsse3} : LaneLoops{PackPortable, UnpackPortable};
 #elif defined(__ARM_NEON)
   static const LaneLoops kBest{PackNeon, UnpackNeon};
 #else

@@ -2,14 +2,15 @@
 //
 // Rows without the bytes that are the same in all rows of a run: how rows lie in spill blocks.
 //
-// Most bytes of a row's fixed part never change in a run: the high bytes of numbers, dates and lengths, null bits. Leaving them out halves an
-// ordinary row, at a tenth of what a general compressor costs for the same (LZ4 takes about 280 ns for a row of TPC-H lineitem).
+// Most bytes of a row's fixed part never change in a run: the high bytes of numbers, dates and lengths, null bits.
+// Leaving them out halves an ordinary row, at a tenth of what a general compressor costs for the same (LZ4 takes
+// about 280 ns for a row of TPC-H lineitem).
 //
 //   packed row = varying bytes of the fixed part, in order | all bytes behind the (watched) fixed part
 //
-// The fixed part is taken in lanes of 16 bytes. Packing shuffles a lane so that its varying bytes stand first, stores all 16, and moves on by
-// their number; unpacking shuffles them back to their places and fills the others with the run's constants. So both write up to
-// kOverrunBytes past a row's end; what follows is written later.
+// The fixed part is taken in lanes of 16 bytes. Packing shuffles a lane so that its varying bytes stand first, stores
+// all 16, and moves on by their number; unpacking shuffles them back to their places and fills the others with the
+// run's constants. So both write up to kOverrunBytes past a row's end; what follows is written later.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +42,8 @@ class RowPacking {
   /// Writes the packed row at `out`; returns where the next one goes.
   uint8_t* Pack(const uint8_t* row, uint8_t* out) const;
 
-  /// Rebuilds `rows` rows from `packed` one behind the other at `out`, which has room for `out_bytes` and kOverrunBytes more. False when the bytes
-  /// are not packed rows that fill out exactly.
+  /// Rebuilds `rows` rows from `packed` one behind the other at `out`, which has room for `out_bytes` and
+  /// kOverrunBytes more. False when the bytes are not packed rows that fill out exactly.
   bool Unpack(std::span<const uint8_t> packed, int64_t rows, uint8_t* out, int64_t out_bytes) const;
 
  private:

@@ -17,7 +17,8 @@ WordPair LoadPair(const void* at) {
 
 }  // namespace
 
-RowSpread::RowSpread(const RowLayout& layout) : layout_(layout), watched_bytes_(std::min(layout.fixed_part_bytes, kWatchedBytesMax)) {
+RowSpread::RowSpread(const RowLayout& layout)
+    : layout_(layout), watched_bytes_(std::min(layout.fixed_part_bytes, kWatchedBytesMax)) {
   const size_t lines = (watched_bytes_ + 8 * kLineWords - 1) / (8 * kLineWords);
   first_.resize(lines * kLineWords);
   varying_.resize(lines * kLineWords);
@@ -39,7 +40,8 @@ void RowSpread::Add(std::span<const SortEntry> rows) {
   for (size_t line = 0; line < first_.size(); line += kLineWords) {
     const uint64_t* first = first_.data() + line;
     uint64_t* varying = varying_.data() + line;
-    const WordPair first0 = LoadPair(first), first1 = LoadPair(first + 2), first2 = LoadPair(first + 4), first3 = LoadPair(first + 6);
+    const WordPair first0 = LoadPair(first), first1 = LoadPair(first + 2), first2 = LoadPair(first + 4),
+                   first3 = LoadPair(first + 6);
     WordPair varying0{}, varying1{}, varying2{}, varying3{};
     for (const SortEntry& entry : rows) {
       const uint8_t* at = entry.row + 8 * line;
@@ -63,7 +65,8 @@ void RowSpread::ShortenCommonKey(const uint8_t* key, uint32_t bytes_max) {
   if (std::memcmp(first_key_.data(), key, bytes) == 0) {
     common_key_bytes_ = bytes;
   } else {
-    common_key_bytes_ = static_cast<uint32_t>(std::mismatch(first_key_.begin(), first_key_.begin() + bytes, key).first - first_key_.begin());
+    common_key_bytes_ =
+        static_cast<uint32_t>(std::mismatch(first_key_.begin(), first_key_.begin() + bytes, key).first - first_key_.begin());
   }
 }
 
@@ -73,7 +76,8 @@ void RowSpread::Merge(const RowSpread& other) {
     *this = other;
     return;
   }
-  for (size_t word = 0; word < first_.size(); ++word) varying_[word] |= other.varying_[word] | (first_[word] ^ other.first_[word]);
+  for (size_t word = 0; word < first_.size(); ++word)
+    varying_[word] |= other.varying_[word] | (first_[word] ^ other.first_[word]);
   if (!layout_.key_is_fixed) ShortenCommonKey(other.first_key_.data(), other.common_key_bytes_);
   rows_ += other.rows_;
 }

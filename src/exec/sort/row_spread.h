@@ -16,11 +16,13 @@ struct SortEntry {
   const uint8_t* row;
 };
 
-/// What the rows of a run have in common: which bits of their fixed part are the same in all of them, and, when keys vary in width, how many
-/// first key bytes. Keys are shortened by it (key_prefix.h), and rows on disk (row_packing.h). A value type; not thread safe.
+/// What the rows of a run have in common: which bits of their fixed part are the same in all of them, and, when keys
+/// vary in width, how many first key bytes. Keys are shortened by it (key_prefix.h), and rows on disk
+/// (row_packing.h). A value type; not thread safe.
 class RowSpread {
  public:
-  /// Bytes of the fixed part that are watched; those behind count as varying. A spread has two of each, so this bounds what a run costs.
+  /// Bytes of the fixed part that are watched; those behind count as varying. A spread has two of each, so this
+  /// bounds what a run costs.
   static constexpr uint32_t kWatchedBytesMax = 512;
 
   explicit RowSpread(const RowLayout& layout);
@@ -38,8 +40,12 @@ class RowSpread {
   const RowLayout& layout() const { return layout_; }
 
   uint32_t watched_bytes() const { return watched_bytes_; }
-  const uint8_t* first_row() const { return reinterpret_cast<const uint8_t*>(first_.data()); }      ///< watched bytes of one of the rows
-  const uint8_t* varying_bits() const { return reinterpret_cast<const uint8_t*>(varying_.data()); }  ///< those that differ from it anywhere
+  const uint8_t* first_row() const {
+    return reinterpret_cast<const uint8_t*>(first_.data());
+  }  ///< watched bytes of one of the rows
+  const uint8_t* varying_bits() const {
+    return reinterpret_cast<const uint8_t*>(varying_.data());
+  }  ///< those that differ from it anywhere
 
   /// First key bytes that are the same in all rows, when keys vary in width.
   uint32_t common_key_bytes() const { return common_key_bytes_; }
@@ -56,7 +62,7 @@ class RowSpread {
   uint32_t watched_bytes_ = 0;
   uint32_t common_key_bytes_ = 0;
   int64_t rows_ = 0;
-  std::vector<uint64_t> first_;    // words in memory order, whole lines
+  std::vector<uint64_t> first_;  // words in memory order, whole lines
   std::vector<uint64_t> varying_;
   std::array<uint8_t, kCommonKeyBytesMax> first_key_{};
 };

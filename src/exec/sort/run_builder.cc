@@ -24,7 +24,8 @@ constexpr int64_t kPrefetchBytesMax = 512;
 /// With a row limit, the arena is compacted when it holds twice the limit, but not before it holds this many.
 constexpr int64_t kCompactRowsMin = 16384;
 
-/// With a row limit, rows to be dropped are kept when at most this many lie between rows to be kept: an encoder call costs more than a few rows.
+/// With a row limit, rows to be dropped are kept when at most this many lie between rows to be kept: an encoder call
+/// costs more than a few rows.
 constexpr int64_t kGapRowsMax = 4;
 
 /// The state of so many runs is paid for at a time.
@@ -172,8 +173,8 @@ arrow::Status SortRunBuilder::AppendSlice(const SortInput& input, int64_t first_
       continue;
     }
     must_place_one = false;
-    ARROW_RETURN_NOT_OK(shared_.format.Encode(input, first_row + begin, row_bytes_.subspan(begin, placed), key_bytes_.subspan(begin, placed),
-                                              cursors_.subspan(begin, placed)));
+    ARROW_RETURN_NOT_OK(shared_.format.Encode(input, first_row + begin, row_bytes_.subspan(begin, placed),
+                                              key_bytes_.subspan(begin, placed), cursors_.subspan(begin, placed)));
     WatchOrder(count_ - placed);
     begin += placed;
   }
@@ -189,7 +190,7 @@ arrow::Result<int64_t> SortRunBuilder::Place(int64_t begin, int64_t rows, bool m
   }
   int64_t placed = 0;
   if (must_place_one) {
-    ARROW_ASSIGN_OR_RAISE(uint8_t* row, arena_.Allocate(row_bytes_[begin]));
+    ARROW_ASSIGN_OR_RAISE(uint8_t * row, arena_.Allocate(row_bytes_[begin]));
     cursors_[begin] = row;
     entries()[count_].row = row;
     placed = 1;
@@ -244,10 +245,11 @@ int64_t SortRunBuilder::HeldBytesMax() const {
 }
 
 arrow::Status SortRunBuilder::TooWide(int64_t row_bytes) const {
-  return MakeError(ErrorKind::kMemoryLimit,
-                   "memory limit too small: a row of {} needs more memory than a sort may use for one (a quarter of the limit, {}); raise "
-                   "the memory limit to at least {}",
-                   FormatBytes(row_bytes), FormatBytes(shared_.row_bytes_max), FormatBytes(4 * row_bytes));
+  return MakeError(
+      ErrorKind::kMemoryLimit,
+      "memory limit too small: a row of {} needs more memory than a sort may use for one (a quarter of the limit, {}); raise "
+      "the memory limit to at least {}",
+      FormatBytes(row_bytes), FormatBytes(shared_.row_bytes_max), FormatBytes(4 * row_bytes));
 }
 
 // --- sorting and spilling ---------------------------------------------------------------------------------------------------
@@ -372,9 +374,7 @@ void SortRunBuilder::FreeWorkspace() {
   shared_.budget.Give(std::exchange(charged_runs_, 0) * SortRun::kStateBytes);
 }
 
-int64_t SortRunBuilder::ReclaimableBytes() const {
-  return pinned_.load(std::memory_order_relaxed) ? 0 : held_bytes();
-}
+int64_t SortRunBuilder::ReclaimableBytes() const { return pinned_.load(std::memory_order_relaxed) ? 0 : held_bytes(); }
 
 arrow::Result<bool> SortRunBuilder::Reclaim() {
   const Exclusive exclusive(this, std::try_to_lock);

@@ -2,14 +2,15 @@
 //
 // One worker's half of a sort: rows in, sorted runs out.
 //
-//   Append      rows go to the arena and the sort array, in slices that fit the cache, until memory is refused: then they are sorted,
-//               written as a run, and the same chunks are filled again
+//   Append      rows go to the arena and the sort array, in slices that fit the cache, until memory is refused: then
+//               they are sorted, written as a run, and the same chunks are filled again
 //   Finish      sorts what is left; writes it too when anything of this sort is on disk
 //   TakeRuns    the runs; or SortedEntries, when the rows stayed in memory
 //
-// On the way it watches whether keys arrive in order (or in reverse): such a run needs no sorting, and runs that follow one another are
-// written as one. With a row limit (ORDER BY ... LIMIT k), rows at or above the shared cutoff are dropped as soon as their keys are made, runs
-// are cut to k rows, and the arena is compacted whenever it holds twice that many.
+// On the way it watches whether keys arrive in order (or in reverse): such a run needs no sorting, and runs that
+// follow one another are written as one. With a row limit (ORDER BY ... LIMIT k), rows at or above the shared cutoff
+// are dropped as soon as their keys are made, runs are cut to k rows, and the arena is compacted whenever it holds
+// twice that many.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -33,7 +34,8 @@ namespace icebound::exec::sort {
 
 /// What the workers of one sort have in common. Outlives the builders.
 struct SortShared {
-  SortShared(const SortRowFormat& format, SortBudget* budget, spill::DiskManager* disk) : format(format), budget(*budget), disk(*disk) {}
+  SortShared(const SortRowFormat& format, SortBudget* budget, spill::DiskManager* disk)
+      : format(format), budget(*budget), disk(*disk) {}
 
   const SortRowFormat& format;
   SortBudget& budget;
@@ -44,13 +46,14 @@ struct SortShared {
   int64_t block_bytes = 0;
   int64_t chunk_bytes = 0;
   int64_t scratch_entries = 0;
-  int64_t row_bytes_max = 0;               ///< a wider row is the plan's failure
-  int64_t floor_bytes = 0;                 ///< reserved from start to end, so that the smallest merge is always possible
-  std::atomic<bool> spilled{false};        ///< something of this sort is on disk
-  std::atomic<int64_t> spilled_bytes{0};   ///< stored bytes of finished runs
+  int64_t row_bytes_max = 0;              ///< a wider row is the plan's failure
+  int64_t floor_bytes = 0;                ///< reserved from start to end, so that the smallest merge is always possible
+  std::atomic<bool> spilled{false};       ///< something of this sort is on disk
+  std::atomic<int64_t> spilled_bytes{0};  ///< stored bytes of finished runs
 };
 
-/// Append and Finish are for one thread; Reclaim may come from any other at any time, and does nothing while the builder is at work.
+/// Append and Finish are for one thread; Reclaim may come from any other at any time, and does nothing while the
+/// builder is at work.
 class SortRunBuilder {
  public:
   explicit SortRunBuilder(SortShared* shared);
@@ -117,7 +120,7 @@ class SortRunBuilder {
 
   int64_t count_ = 0;  // rows in memory
   RowSpread spread_;
-  bool ascending_ = true;   // of the rows in memory, in the order they came
+  bool ascending_ = true;  // of the rows in memory, in the order they came
   bool descending_ = true;
   bool sorted_ = false;
   bool finished_ = false;

@@ -20,8 +20,9 @@ constexpr uint32_t kLastKeyBytesMax = 4096;
 /// What an open reader costs beside its pages: its own object, a descriptor, its packing.
 constexpr int64_t kReaderStateBytes = 1024 + RowPacking::kTableBytesMax;
 
-/// Packed rows are dense: LZ4 saves another third of the bytes of ordinary ones, for more time than writing and reading that third takes, also
-/// where the disk has only 200 MB/s. Where it saves half, the rows are mostly text, and then it pays.
+/// Packed rows are dense: LZ4 saves another third of the bytes of ordinary ones, for more time than writing and
+/// reading that third takes, also where the disk has only 200 MB/s. Where it saves half, the rows are mostly text,
+/// and then it pays.
 constexpr double kCompressionSavingMin = 0.5;
 
 void Put32(uint8_t* at, uint32_t value) { std::memcpy(at, &value, sizeof(value)); }
@@ -153,7 +154,8 @@ arrow::Result<bool> RunReader::NextBlock(std::span<uint8_t> scratch) {
     row_count_ = view->rows;
     switch (RowLayout::LoadHead(block.data())) {
       case kPackingBlock:
-        if (static_cast<int64_t>(block.size() - kKindBytes) != RowPacking::EncodedBytes(layout_)) return Corrupt("a packing has another size");
+        if (static_cast<int64_t>(block.size() - kKindBytes) != RowPacking::EncodedBytes(layout_))
+          return Corrupt("a packing has another size");
         packing_.emplace(layout_, block.data() + kKindBytes);
         break;
       case kRowsBlock:

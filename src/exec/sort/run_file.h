@@ -7,8 +7,8 @@
 //   wide row    [2, 4 | the first block_bytes of a row]     a row larger than a block, as it is; counts 1 row
 //   more of it  [3, 4 | the next ones]                      counts 0 rows
 //
-// A run may be continued: when the next rows' first key is not below the last one written, they go to the same file, behind a packing of their
-// own. So input that comes sorted ends up in one run a worker, whatever its size.
+// A run may be continued: when the next rows' first key is not below the last one written, they go to the same file,
+// behind a packing of their own. So input that comes sorted ends up in one run a worker, whatever its size.
 #pragma once
 
 #include <arrow/result.h>
@@ -60,8 +60,8 @@ class RunWriter {
   arrow::Status Begin(const RowSpread& spread);
   arrow::Status Add(const uint8_t* row);
 
-  /// Writes what is left, and remembers what CanContinue needs of the last row added. The run stays open; the workspace is free for other uses
-  /// until the next Begin.
+  /// Writes what is left, and remembers what CanContinue needs of the last row added. The run stays open; the
+  /// workspace is free for other uses until the next Begin.
   arrow::Status Pause(const uint8_t* last_row);
 
   /// Writes what is left and closes the run.
@@ -81,8 +81,8 @@ class RunWriter {
   const int64_t block_bytes_max_;
   std::optional<SortRun> run_;
   std::optional<RowPacking> packing_;
-  uint8_t* next_ = nullptr;        // in the block
-  int64_t unpacked_bytes_ = 0;     // of the rows in the block
+  uint8_t* next_ = nullptr;     // in the block
+  int64_t unpacked_bytes_ = 0;  // of the rows in the block
   int64_t block_row_count_ = 0;
   std::vector<uint8_t> last_key_;  // at most kLastKeyBytesMax; empty: unknown
 };

@@ -2,9 +2,10 @@
 //
 // The sorter's purse: bytes reserved from the ledger, lent to arenas and buffers, and kept when they come back.
 //
-// Memory that a spill frees must not go back to the ledger while the sort still needs it, because another consumer would take it before the
-// merge asks for its buffers. So a freed byte becomes slack, the next Take is served from slack first, and only ReturnSlack hands bytes
-// back, at the two places where the sorter knows what it will need: before the merge, and when the ledger asks for memory.
+// Memory that a spill frees must not go back to the ledger while the sort still needs it, because another consumer
+// would take it before the merge asks for its buffers. So a freed byte becomes slack, the next Take is served from
+// slack first, and only ReturnSlack hands bytes back, at the two places where the sorter knows what it will need:
+// before the merge, and when the ledger asks for memory.
 #pragma once
 
 #include <arrow/status.h>
@@ -33,7 +34,8 @@ class SortBudget {
   /// The bytes become slack.
   void Give(int64_t bytes);
 
-  /// Hands slack back to the ledger, but keeps at least `floor_bytes` reserved, taken bytes included. Returns the bytes handed back.
+  /// Hands slack back to the ledger, but keeps at least `floor_bytes` reserved, taken bytes included. Returns the
+  /// bytes handed back.
   int64_t ReturnSlack(int64_t floor_bytes);
 
   int64_t slack_bytes() const { return slack_bytes_.load(std::memory_order_relaxed); }

@@ -10,17 +10,19 @@
 namespace icebound::exec {
 
 arrow::Result<std::unique_ptr<SortOperator>> SortOperator::Make(QueryContext* context, std::unique_ptr<Operator> child,
-                                                                std::vector<SortKeySpec> keys, std::optional<int64_t> fetch_rows) {
+                                                                std::vector<SortKeySpec> keys,
+                                                                std::optional<int64_t> fetch_rows) {
   Input input = MakeInput(*child->schema(), keys);
-  // The output's types are those of a row format; the sorter itself, which needs the operator's metrics, comes after the operator.
+  // The output's types are those of a row format; the sorter itself, which needs the operator's metrics, comes after
+  // the operator.
   ARROW_ASSIGN_OR_RAISE(const auto format, sort::SortRowFormat::Make(input.schema, input.keys, child->schema()->num_fields()));
   std::unique_ptr<SortOperator> made(
       new SortOperator(context, std::move(child), std::move(input), format->output_schema(), fetch_rows));
   return made;
 }
 
-SortOperator::SortOperator(QueryContext* context, std::unique_ptr<Operator> child, Input input, std::shared_ptr<arrow::Schema> schema,
-                           std::optional<int64_t> fetch_rows)
+SortOperator::SortOperator(QueryContext* context, std::unique_ptr<Operator> child, Input input,
+                           std::shared_ptr<arrow::Schema> schema, std::optional<int64_t> fetch_rows)
     : Operator(context, fetch_rows.has_value() ? "top-k" : "sort", std::move(schema)),
       child_(std::move(child)),
       input_(std::move(input)),
@@ -72,7 +74,8 @@ arrow::Status SortOperator::Consume(int worker, BatchStream* stream) {
   }
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> SortOperator::AddComputedKeys(const std::shared_ptr<arrow::RecordBatch>& batch) const {
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> SortOperator::AddComputedKeys(
+    const std::shared_ptr<arrow::RecordBatch>& batch) const {
   const expr::EvalContext eval{key_consumer_->pool(), context()->statement_time_us};
   arrow::ArrayVector columns = batch->columns();
   for (const expr::ExprPtr& key : input_.computed) {

@@ -18,8 +18,9 @@ struct SortKeySpec {
   bool nulls_first = false;
 };
 
-/// ORDER BY, and ORDER BY ... LIMIT when `fetch_rows` is given: a breaker over sort::ExternalSorter. It drains its child on all threads in
-/// Prepare, and gives one ordered stream, once. Columns of dictionary type come out as their values.
+/// ORDER BY, and ORDER BY ... LIMIT when `fetch_rows` is given: a breaker over sort::ExternalSorter. It drains its
+/// child on all threads in Prepare, and gives one ordered stream, once. Columns of dictionary type come out as their
+/// values.
 class SortOperator final : public Operator {
  public:
   /// `fetch_rows`: only so many rows of the order are wanted (LIMIT plus OFFSET).

@@ -30,7 +30,8 @@ class HandMadeRows {
   void Add(const std::string& key, Random* random) {
     std::string payload;
     for (uint32_t i = 0; i < payload_bytes_; ++i) payload += static_cast<char>(i % 3 == 0 ? (*random)() : i);
-    if (layout.fixed_part_bytes < layout.head_bytes + layout.fixed_key_bytes + payload_bytes_) payload.resize(Uniform(*random, 7, payload_bytes_));
+    if (layout.fixed_part_bytes < layout.head_bytes + layout.fixed_key_bytes + payload_bytes_)
+      payload.resize(Uniform(*random, 7, payload_bytes_));
     std::string row(layout.head_bytes, '\0');
     row += layout.key_is_fixed ? key + payload : payload + key;
     const auto row_bytes = static_cast<uint32_t>(row.size());
@@ -58,7 +59,8 @@ class HandMadeRows {
 /// A key of bytes drawn from few values, so that ties and long common beginnings abound.
 std::string RandomKey(size_t bytes, Random* random) {
   std::string key;
-  for (size_t i = 0; i < bytes; ++i) key += static_cast<char>(OneIn(*random, 3) ? Uniform(*random, 0, 255) : Uniform(*random, 7, 8));
+  for (size_t i = 0; i < bytes; ++i)
+    key += static_cast<char>(OneIn(*random, 3) ? Uniform(*random, 0, 255) : Uniform(*random, 7, 8));
   return key;
 }
 
@@ -90,7 +92,8 @@ std::vector<KeyCase> KeyCases() {
   cases.push_back({"equal", 12, [](Random*) { return std::string(12, 'e'); }});
   cases.push_back({"strings", 0, [](Random* random) { return EndedKey(RandomKey(Uniform(*random, 0, 30), random)); }});
   cases.push_back({"longCommonStart", 0, [](Random* random) {
-                     return EndedKey(std::string(200, 'c') + RandomKey(Uniform(*random, 0, 3), random) + std::string(Uniform(*random, 0, 20), 'd'));
+                     return EndedKey(std::string(200, 'c') + RandomKey(Uniform(*random, 0, 3), random) +
+                                     std::string(Uniform(*random, 0, 20), 'd'));
                    }});
   cases.push_back({"onlyZeros", 0, [](Random* random) { return EndedKey(std::string(Uniform(*random, 0, 12), '\0')); }});
   cases.push_back({"oneCharacter", 0, [](Random* random) { return EndedKey(std::string(Uniform(*random, 0, 3000), 'x')); }});
@@ -216,7 +219,8 @@ TEST_P(KeyCaseTest, RunsAreMerged) {
     for (int run = 0; run < run_count; ++run) {
       const size_t begin = std::min(run * run_rows, rows.entries.size());
       const std::span<SortEntry> entries(rows.entries.data() + begin, std::min(run_rows, rows.entries.size() - begin));
-      std::sort(entries.begin(), entries.end(), [&](const SortEntry& left, const SortEntry& right) { return rows.Key(left) < rows.Key(right); });
+      std::sort(entries.begin(), entries.end(),
+                [&](const SortEntry& left, const SortEntry& right) { return rows.Key(left) < rows.Key(right); });
       if (run % 2 == 0) {
         inputs.entries.push_back(entries);
         continue;
@@ -250,7 +254,8 @@ TEST(MergeOrder, KeysThatAgreeLongerThanACodeCanCount) {
   Random random(9);
   HandMadeRows rows(0, 10);
   const std::string start(6 * 65535 - 20, 's');
-  for (int i = 0; i < 12; ++i) rows.Add(EndedKey(start + std::string(Uniform(random, 0, 40), 't') + std::to_string(Uniform(random, 0, 3))), &random);
+  for (int i = 0; i < 12; ++i)
+    rows.Add(EndedKey(start + std::string(Uniform(random, 0, 40), 't') + std::to_string(Uniform(random, 0, 3))), &random);
   for (int i = 0; i < 6; ++i) rows.Add(EndedKey(start + std::string(60, 't')), &random);
   std::vector<std::string> expected;
   for (const SortEntry& entry : rows.entries) expected.emplace_back(rows.Key(entry));
@@ -262,7 +267,8 @@ TEST(MergeOrder, KeysThatAgreeLongerThanACodeCanCount) {
   inputs.spread.Add(rows.entries);
   for (size_t run = 0; run < 6; ++run) {
     const std::span<SortEntry> entries(rows.entries.data() + 3 * run, 3);
-    std::sort(entries.begin(), entries.end(), [&](const SortEntry& left, const SortEntry& right) { return rows.Key(left) < rows.Key(right); });
+    std::sort(entries.begin(), entries.end(),
+              [&](const SortEntry& left, const SortEntry& right) { return rows.Key(left) < rows.Key(right); });
     inputs.entries.push_back(entries);
   }
   ASSERT_OK_AND_ASSIGN(auto merger, RowMerger::Make(rows.layout, &budget, std::move(inputs)));

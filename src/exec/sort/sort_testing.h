@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the sorter's tests share: a runner that sorts batches with a given memory and number of threads, and the model that judges the result.
+// What the sorter's tests share: a runner that sorts batches with a given memory and number of threads, and the model
+// that judges the result.
 //
-// The model knows nothing of keys as bytes: it compares values. Each input row has its number in a column "row", so an output row can be held
-// against the input row it claims to be.
+// The model knows nothing of keys as bytes: it compares values. Each input row has its number in a column "row", so
+// an output row can be held against the input row it claims to be.
 #pragma once
 
 #include <arrow/api.h>
@@ -51,7 +52,8 @@ struct World {
         disk(spill::DiskManager::Make({.directory = "", .limit_bytes = spill_limit_bytes, .scratch_buffers = 2}).ValueOrDie()),
         context{*ledger, *disk, cancellation, metrics, threads},
         ballast(ledger->AddConsumer("ballast")) {
-    // The ledger keeps some of its grants free for those who cannot spill; what it would lend to one who can is the share of such a consumer.
+    // The ledger keeps some of its grants free for those who cannot spill; what it would lend to one who can is the
+    // share of such a consumer.
     Nothing nothing;
     const int64_t lent_bytes = ledger->AddConsumer("probe", &nothing)->share_bytes();
     EXPECT_TRUE(ballast->Reserve(lent_bytes - granted_bytes).ok());
@@ -124,7 +126,7 @@ inline arrow::Result<arrow::RecordBatchVector> Sort(World* world, const arrow::R
 /// A value of one of the key types the model knows.
 struct ModelValue {
   bool is_null = false;
-  double number = 0;      // also integers up to 2^53
+  double number = 0;  // also integers up to 2^53
   std::string text;
 };
 
@@ -198,15 +200,16 @@ inline std::vector<ModelKey> ModelKeys(const arrow::RecordBatchVector& batches, 
   return result;
 }
 
-/// Holds `output` to be the first rows (all, when fetch_rows is absent) of `input` in the order of `keys`; the last column of both numbers the rows
-/// of the input.
-inline void ExpectSorted(const arrow::RecordBatchVector& input, const arrow::RecordBatchVector& output, const std::vector<SortColumn>& keys,
-                         std::optional<int64_t> fetch_rows = std::nullopt) {
+/// Holds `output` to be the first rows (all, when fetch_rows is absent) of `input` in the order of `keys`; the last
+/// column of both numbers the rows of the input.
+inline void ExpectSorted(const arrow::RecordBatchVector& input, const arrow::RecordBatchVector& output,
+                         const std::vector<SortColumn>& keys, std::optional<int64_t> fetch_rows = std::nullopt) {
   std::vector<ModelKey> expected = ModelKeys(input, keys);
   std::vector<ModelKey> by_row = expected;
   std::stable_sort(expected.begin(), expected.end(),
                    [&](const ModelKey& left, const ModelKey& right) { return CompareModelKeys(left, right, keys) < 0; });
-  if (fetch_rows.has_value() && *fetch_rows < static_cast<int64_t>(expected.size())) expected.resize(static_cast<size_t>(*fetch_rows));
+  if (fetch_rows.has_value() && *fetch_rows < static_cast<int64_t>(expected.size()))
+    expected.resize(static_cast<size_t>(*fetch_rows));
   std::vector<std::pair<const arrow::RecordBatch*, int64_t>> origin;
   for (const auto& batch : input) {
     for (int64_t row = 0; row < batch->num_rows(); ++row) origin.emplace_back(batch.get(), row);
@@ -221,12 +224,13 @@ inline void ExpectSorted(const arrow::RecordBatchVector& input, const arrow::Rec
       ASSERT_TRUE(number >= 0 && number < static_cast<int64_t>(origin.size())) << number;
       ASSERT_FALSE(seen[number]) << "row " << number << " came twice";
       seen[number] = true;
-      ASSERT_EQ(CompareModelKeys(by_row[number], expected[place], keys), 0) << "row " << number << " is not in its place " << place;
+      ASSERT_EQ(CompareModelKeys(by_row[number], expected[place], keys), 0)
+          << "row " << number << " is not in its place " << place;
       for (int column = 0; column < batch->num_columns(); ++column) {
         const auto plain = row::test::Plain(origin[number].first->column(column)->Slice(origin[number].second, 1));
         ASSERT_TRUE(plain->RangeEquals(*batch->column(column), 0, 1, row, arrow::EqualOptions().nans_equal(true)))
-            << "column " << batch->schema()->field(column)->ToString() << " of row " << number << ": " << plain->ToString() << " became "
-            << batch->column(column)->Slice(row, 1)->ToString();
+            << "column " << batch->schema()->field(column)->ToString() << " of row " << number << ": " << plain->ToString()
+            << " became " << batch->column(column)->Slice(row, 1)->ToString();
       }
     }
   }

@@ -300,6 +300,8 @@ class Evaluator {
     for (size_t i = 0; i + 1 < children.size(); i += 2) {
       if (left != nullptr && left->length() == 0) break;
       ARROW_ASSIGN_OR_RAISE(const Datum condition, EvalCondition(*children[i], rows, left));
+      if (condition.is_scalar() && !IsTrueScalar(condition)) continue;
+      if (condition.is_scalar() && left == nullptr) return EvalPlain(*children[i + 1], rows);
       const int64_t num_left = left == nullptr ? rows->num_rows() : left->length();
       ARROW_ASSIGN_OR_RAISE(auto taken, PositionsWhere(condition, num_left, true, context_.pool));
       if (taken->length() == 0) continue;

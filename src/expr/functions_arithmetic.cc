@@ -153,6 +153,11 @@ arrow::Result<Resolution> ResolveArithmetic(const FunctionFamily& family, std::v
   return Resolution{family.overloads.front(), arguments, type};
 }
 
+/// Exact decimal results that were not capped at 38 digits hold every sum, difference and product.
+bool ExactDecimalNeverFails(const CallExpr& call) {
+  return arrow::is_decimal(call.type()->id()) && static_cast<const arrow::DecimalType&>(*call.type()).precision() < kMaxDecimalDigits;
+}
+
 struct Negate {
   template <typename T>
   uint8_t operator()(T value, T* out) const {
@@ -179,11 +184,11 @@ arrow::Result<Datum> NegateDecimal(const KernelInput& input) {
 
 void RegisterArithmetic(FunctionRegistry* registry) {
   // The first overload of each is the numeric one, chosen by the resolver; its signature matches nothing.
-  registry->Add({.name = "+", .kernel = Arithmetic<Add, DecimalOperation::kAdd>});
+  registry->Add({.name = "+", .kernel = Arithmetic<Add, DecimalOperation::kAdd>, .never_fails = ExactDecimalNeverFails});
   registry->SetResolver("+", ResolveArithmetic<DecimalOperation::kAdd>);
-  registry->Add({.name = "-", .kernel = Arithmetic<Subtract, DecimalOperation::kSubtract>});
+  registry->Add({.name = "-", .kernel = Arithmetic<Subtract, DecimalOperation::kSubtract>, .never_fails = ExactDecimalNeverFails});
   registry->SetResolver("-", ResolveArithmetic<DecimalOperation::kSubtract>);
-  registry->Add({.name = "*", .kernel = Arithmetic<Multiply, DecimalOperation::kMultiply>});
+  registry->Add({.name = "*", .kernel = Arithmetic<Multiply, DecimalOperation::kMultiply>, .never_fails = ExactDecimalNeverFails});
   registry->SetResolver("*", ResolveArithmetic<DecimalOperation::kMultiply>);
   registry->Add({.name = "/", .kernel = Arithmetic<Divide, DecimalOperation::kDivide>});
   registry->SetResolver("/", ResolveArithmetic<DecimalOperation::kDivide>);

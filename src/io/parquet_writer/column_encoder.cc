@@ -2,6 +2,7 @@
 #include "io/parquet_writer/column_encoder.h"
 
 #include <arrow/util/bitmap_ops.h>
+#include <parquet/level_conversion.h>
 
 #include <limits>
 
@@ -114,7 +115,9 @@ arrow::Status ColumnEncoder::AppendFlat(const arrow::Array& array, EncodeWorkspa
 arrow::Status ColumnEncoder::AppendLevels(const int16_t* definition_levels, const int16_t* repetition_levels, int64_t level_count,
                                           const arrow::Array& leaf, EncodeWorkspace* workspace) {
   const auto max_definition = static_cast<int16_t>(definition_levels_.max_level());
-  ARROW_ASSIGN_OR_RAISE(LeafReader reader, LeafReader::Make(leaf, *options_.descriptor, &workspace->scratch.leaf));
+  ARROW_ASSIGN_OR_RAISE(const uint8_t* validity,
+                        ValidityFromLevels(definition_levels, level_count, leaf, &workspace->scratch.leaf));
+  ARROW_ASSIGN_OR_RAISE(LeafReader reader, LeafReader::Make(leaf, *options_.descriptor, &workspace->scratch.leaf, validity));
   const int64_t slice_levels = SliceRows(leaf);
   for (int64_t begin = 0; begin < level_count;) {
     int64_t end = std::min(begin + slice_levels, level_count);
@@ -138,6 +141,31 @@ arrow::Status ColumnEncoder::AppendLevels(const int16_t* definition_levels, cons
     ARROW_RETURN_NOT_OK(FinishPageIfFull(workspace));
   }
   return arrow::Status::OK();
+}
+
+arrow::Result<const uint8_t*> ColumnEncoder::ValidityFromLevels(const int16_t* definition_levels, int64_t level_count,
+                                                                const arrow::Array& leaf, LeafScratch* scratch) const {
+  const auto max_definition = static_cast<int16_t>(definition_levels_.max_level());
+  if (definition_levels == nullptr || max_definition == 0 || leaf.type_id() == arrow::Type::NA) return nullptr;
+  const auto min_slot_definition =
+      parquet::internal::LevelInfo::ComputeLevelInfo(options_.descriptor).repeated_ancestor_def_level;
+  scratch->validity.Clear();
+  ARROW_RETURN_NOT_OK(scratch->validity.Resize(leaf.length() / 8 + 1));
+  uint8_t* bits = scratch->validity.data();
+  std::memset(bits, 0, static_cast<size_t>(scratch->validity.size()));
+  int64_t slot = 0;
+  for (int64_t i = 0; i < level_count; ++i) {
+    if (definition_levels[i] < min_slot_definition) continue;  // an empty or missing list has no slot
+    if (definition_levels[i] == max_definition) {
+      if (slot < leaf.length()) bits[slot / 8] |= static_cast<uint8_t>(1 << (slot % 8));
+      if (slot >= leaf.length() || leaf.IsNull(slot)) {
+        return MakeError(ErrorKind::kExecution, "column {} is declared not null but has a null value",
+                         options_.descriptor->path()->ToDotString());
+      }
+    }
+    ++slot;
+  }
+  return bits;
 }
 
 arrow::Status ColumnEncoder::FinishPageIfFull(EncodeWorkspace* workspace) {
@@ -219,7 +247,8 @@ void ColumnEncoder::IndexPage(int64_t page_bytes) {
   const int64_t nulls = page_levels_ - page_values_;
   EncodedBounds bounds = values_->TakePageBounds();
   // A value of fixed length has no shorter form: readers, and the index builder itself, expect all its bytes.
-  if (options_.descriptor->physical_type() != parquet::Type::FIXED_LEN_BYTE_ARRAY) bounds = CutBounds(bounds, kCutBytes, is_text_);
+  if (options_.descriptor->physical_type() != parquet::Type::FIXED_LEN_BYTE_ARRAY)
+    bounds = CutBounds(bounds, kCutBytes, is_text_);
   parquet::EncodedStatistics statistics;
   statistics.set_null_count(nulls);
   statistics.all_null_value = page_values_ == 0;

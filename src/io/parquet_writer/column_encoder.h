@@ -94,6 +94,9 @@ class ColumnEncoder {
  private:
   ColumnEncoder(const ColumnEncoderOptions& options, std::unique_ptr<ValueEncoder> values);
 
+  /// A bit for each slot of `leaf`: set where its level says that there is a value. Null when all of them have one for certain.
+  arrow::Result<const uint8_t*> ValidityFromLevels(const int16_t* definition_levels, int64_t level_count,
+                                                   const arrow::Array& leaf, LeafScratch* scratch) const;
   int64_t SliceRows(const arrow::Array& array) const;
   arrow::Status FinishPageIfFull(EncodeWorkspace* workspace);
   arrow::Status FinishPage(EncodeWorkspace* workspace);

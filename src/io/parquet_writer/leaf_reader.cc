@@ -27,16 +27,17 @@ inline uint64_t LoadBits(const uint8_t* bitmap, int64_t slot, int64_t bits_wante
   return word >> shift;
 }
 
-/// Calls visit(slot) for the next `count` valid slots, and returns the slot after the last one.
+/// Calls visit(slot) for the next `count` valid slots, and returns the slot after the last one. The validity of a slot is bit
+/// slot + bit_shift.
 template <typename Visit>
-inline int64_t VisitValid(const uint8_t* validity, int64_t slot, int64_t count, Visit&& visit) {
+inline int64_t VisitValid(const uint8_t* validity, int64_t bit_shift, int64_t slot, int64_t count, Visit&& visit) {
   if (validity == nullptr) {
     for (int64_t end = slot + count; slot < end; ++slot) visit(slot);
     return slot;
   }
   constexpr int kStep = 56;  // what LoadBits gives at any shift
   while (count > 0) {
-    uint64_t bits = LoadBits(validity, slot, std::min<int64_t>(count, kStep));
+    uint64_t bits = LoadBits(validity, slot + bit_shift, std::min<int64_t>(count, kStep));
     const int wanted = static_cast<int>(std::min<int64_t>(count, kStep));
     bits &= (uint64_t{1} << wanted) - 1;
     if (std::popcount(bits) == wanted) {
@@ -103,7 +104,7 @@ struct LeafGathers {
   static void Fixed(LeafReader* reader, int64_t count, uint8_t* out, uint64_t* faults) {
     const uint8_t* base = reader->values_;
     uint64_t seen = 0;
-    reader->slot_ = VisitValid(reader->validity_, reader->slot_, count, [&](int64_t slot) {
+    reader->slot_ = VisitValid(reader->validity_, reader->bit_shift_, reader->slot_, count, [&](int64_t slot) {
       const Target value = Conversion::Convert(base, slot, &seen);
       std::memcpy(out, &value, sizeof(Target));
       out += sizeof(Target);
@@ -119,7 +120,7 @@ struct LeafGathers {
   static void CopyBytes(LeafReader* reader, int64_t count, uint8_t* out, uint64_t*) {
     const auto width = static_cast<size_t>(reader->source_bytes_);
     const uint8_t* base = reader->values_;
-    reader->slot_ = VisitValid(reader->validity_, reader->slot_, count, [&](int64_t slot) {
+    reader->slot_ = VisitValid(reader->validity_, reader->bit_shift_, reader->slot_, count, [&](int64_t slot) {
       std::memcpy(out, base + static_cast<size_t>(slot) * width, width);
       out += width;
     });
@@ -127,8 +128,8 @@ struct LeafGathers {
 
   static void Bits(LeafReader* reader, int64_t count, uint8_t* out, uint64_t*) {
     const uint8_t* base = reader->values_;
-    reader->slot_ =
-        VisitValid(reader->validity_, reader->slot_, count, [&](int64_t slot) { *out++ = (base[slot / 8] >> (slot % 8)) & 1; });
+    reader->slot_ = VisitValid(reader->validity_, reader->bit_shift_, reader->slot_, count,
+                               [&](int64_t slot) { *out++ = (base[slot / 8] >> (slot % 8)) & 1; });
   }
 
   /// A decimal as a big-endian number of value_bytes_ bytes; the bytes cut off must repeat the sign.
@@ -136,7 +137,7 @@ struct LeafGathers {
     const int source = reader->source_bytes_;
     const int width = reader->value_bytes_;
     const uint8_t* base = reader->values_;
-    reader->slot_ = VisitValid(reader->validity_, reader->slot_, count, [&](int64_t slot) {
+    reader->slot_ = VisitValid(reader->validity_, reader->bit_shift_, reader->slot_, count, [&](int64_t slot) {
       const uint8_t* value = base + slot * source;
       for (int i = 0; i < width; ++i) out[width - 1 - i] = value[i];
       const uint8_t sign = (value[width - 1] & 0x80) != 0 ? 0xff : 0;
@@ -155,31 +156,26 @@ struct LeafGathers {
   static void Offsets(LeafReader* reader, int64_t count, parquet::ByteArray* out) {
     const uint8_t* offsets = reader->values_;
     const uint8_t* data = reader->data_;
-    reader->slot_ = VisitValid(reader->validity_, reader->slot_, count,
+    reader->slot_ = VisitValid(reader->validity_, reader->bit_shift_, reader->slot_, count,
                                [&](int64_t slot) { *out++ = OffsetValue<Offset>(offsets, data, slot); });
   }
 
   static void Views(LeafReader* reader, int64_t count, parquet::ByteArray* out) {
     const auto& views = static_cast<const arrow::BinaryViewArray&>(*reader->array_);
     const int64_t offset = views.offset();
-    reader->slot_ = VisitValid(reader->validity_, reader->slot_, count,
+    reader->slot_ = VisitValid(reader->validity_, reader->bit_shift_, reader->slot_, count,
                                [&](int64_t slot) { *out++ = parquet::ByteArray(views.GetView(slot - offset)); });
   }
 
   template <typename Index>
   static void Indices(LeafReader* reader, int64_t count, uint32_t* out) {
     const uint8_t* base = reader->values_;
-    reader->slot_ = VisitValid(reader->validity_, reader->slot_, count,
+    reader->slot_ = VisitValid(reader->validity_, reader->bit_shift_, reader->slot_, count,
                                [&](int64_t slot) { *out++ = static_cast<uint32_t>(Load<Index>(base, slot)); });
   }
 };
 
 namespace {
-
-arrow::Status CannotStore(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor) {
-  return MakeError(ErrorKind::kUnsupported, "column {}: values of type {} cannot be written as Parquet {}",
-                   descriptor.path()->ToDotString(), array.type()->ToString(), parquet::TypeToString(descriptor.physical_type()));
-}
 
 /// Values that lie at the front of an array's second buffer.
 const uint8_t* FixedValues(const arrow::Array& array) {
@@ -231,22 +227,26 @@ arrow::Result<std::shared_ptr<arrow::Array>> ReadableLeaf(std::shared_ptr<arrow:
 }
 
 arrow::Result<LeafReader> LeafReader::Make(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor,
-                                           LeafScratch* scratch) {
+                                           LeafScratch* scratch, const uint8_t* validity) {
   LeafReader reader;
   reader.scratch_ = scratch;
   reader.array_ = &array;
   reader.slot_ = array.offset();
-  if (array.null_count() > 0 && array.data()->buffers[0] != nullptr) reader.validity_ = array.data()->buffers[0]->data();
-  if (array.type_id() == arrow::Type::NA) return reader;  // no values to read
-  if (descriptor.physical_type() == parquet::Type::BYTE_ARRAY) {
-    if (!reader.InitBytes(array).ok()) return CannotStore(array, descriptor);
-  } else if (!reader.InitFixed(array, descriptor).ok()) {
-    return CannotStore(array, descriptor);
+  if (validity != nullptr) {
+    reader.validity_ = validity;
+    reader.bit_shift_ = -array.offset();
+  } else if (array.null_count() > 0 && array.data()->buffers[0] != nullptr) {
+    reader.validity_ = array.data()->buffers[0]->data();
   }
-  return reader;
+  if (array.type_id() == arrow::Type::NA) return reader;  // no values to read
+  const bool is_readable =
+      descriptor.physical_type() == parquet::Type::BYTE_ARRAY ? reader.InitBytes(array) : reader.InitFixed(array, descriptor);
+  if (is_readable) return reader;
+  return MakeError(ErrorKind::kUnsupported, "column {}: values of type {} cannot be written as Parquet {}",
+                   descriptor.path()->ToDotString(), array.type()->ToString(), parquet::TypeToString(descriptor.physical_type()));
 }
 
-arrow::Status LeafReader::InitFixed(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor) {
+bool LeafReader::InitFixed(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor) {
   using arrow::TimeUnit;
   using arrow::Type;
   using G = LeafGathers;
@@ -256,7 +256,7 @@ arrow::Status LeafReader::InitFixed(const arrow::Array& array, const parquet::Co
     source_bytes_ = source_bytes;
     value_bytes_ = value_bytes;
     fixed_gather_ = same_layout && validity_ == nullptr ? nullptr : gather;
-    return arrow::Status::OK();
+    return true;
   };
   switch (descriptor.physical_type()) {
     case parquet::Type::BOOLEAN:
@@ -308,10 +308,10 @@ arrow::Status LeafReader::InitFixed(const arrow::Array& array, const parquet::Co
     default:
       break;
   }
-  return arrow::Status::NotImplemented("");
+  return false;
 }
 
-arrow::Status LeafReader::InitBytes(const arrow::Array& array) {
+bool LeafReader::InitBytes(const arrow::Array& array) {
   using arrow::Type;
   using G = LeafGathers;
   values_ = FixedValues(array);
@@ -324,12 +324,12 @@ arrow::Status LeafReader::InitBytes(const arrow::Array& array) {
       bytes_gather_ = large ? &G::Offsets<int64_t> : &G::Offsets<int32_t>;
       const auto& data = array.data()->buffers[2];
       data_ = data == nullptr ? nullptr : data->data();
-      return arrow::Status::OK();
+      return true;
     }
     case Type::STRING_VIEW:
     case Type::BINARY_VIEW:
       bytes_gather_ = &G::Views;
-      return arrow::Status::OK();
+      return true;
     case Type::DICTIONARY: {
       const auto& encoded = static_cast<const arrow::DictionaryArray&>(array);
       dictionary_ = encoded.dictionary().get();
@@ -347,10 +347,10 @@ arrow::Status LeafReader::InitBytes(const arrow::Array& array) {
           index_gather_ = &G::Indices<uint64_t>;
           break;
       }
-      return arrow::Status::OK();
+      return true;
     }
     default:
-      return arrow::Status::NotImplemented("");
+      return false;
   }
 }
 

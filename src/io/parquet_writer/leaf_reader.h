@@ -20,11 +20,14 @@ namespace icebound::io {
 
 /// Buffers that readers and encoders share on one thread: contents are valid until the next call that is handed the scratch.
 struct LeafScratch {
-  explicit LeafScratch(arrow::MemoryPool* pool) : fixed(pool), bytes(pool), indices(pool) {}
+  explicit LeafScratch(arrow::MemoryPool* pool) : fixed(pool), bytes(pool), indices(pool), validity(pool) {}
   PoolVector<uint8_t> fixed;
   PoolVector<parquet::ByteArray> bytes;
   PoolVector<uint32_t> indices;
-  int64_t capacity_bytes() const { return fixed.capacity_bytes() + bytes.capacity_bytes() + indices.capacity_bytes(); }
+  PoolVector<uint8_t> validity;
+  int64_t capacity_bytes() const {
+    return fixed.capacity_bytes() + bytes.capacity_bytes() + indices.capacity_bytes() + validity.capacity_bytes();
+  }
 };
 
 /// An array whose values can be read by a LeafReader: extension types are replaced by their storage, dictionaries of anything but
@@ -34,9 +37,11 @@ arrow::Result<std::shared_ptr<arrow::Array>> ReadableLeaf(std::shared_ptr<arrow:
 /// Walks over the non-null values of one array. Borrows the array and the scratch. Not thread safe.
 class LeafReader {
  public:
-  /// `array` comes from ReadableLeaf. kUnsupported when its type cannot become the physical type of `descriptor`.
-  static arrow::Result<LeafReader> Make(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor,
-                                        LeafScratch* scratch);
+  /// `array` comes from ReadableLeaf. `validity`, when given, has a bit for each of its slots and stands in for its own bitmap: a
+  /// leaf below a null struct is null whatever its own bitmap says. kUnsupported when the type of the array cannot become the
+  /// physical type of `descriptor`.
+  static arrow::Result<LeafReader> Make(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor, LeafScratch* scratch,
+                                        const uint8_t* validity = nullptr);
 
   /// The next `count` non-null values: 4 or 8 bytes each, the declared length for FIXED_LEN_BYTE_ARRAY, a byte (0 or 1) for
   /// BOOLEAN.
@@ -58,13 +63,15 @@ class LeafReader {
   using IndexGather = void (*)(LeafReader* reader, int64_t count, uint32_t* out);
   friend struct LeafGathers;
 
-  arrow::Status InitFixed(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor);
-  arrow::Status InitBytes(const arrow::Array& array);
+  /// False when the type is not one of those that fit.
+  bool InitFixed(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor);
+  bool InitBytes(const arrow::Array& array);
 
   LeafScratch* scratch_ = nullptr;
   const arrow::Array* array_ = nullptr;
   const arrow::Array* dictionary_ = nullptr;
   const uint8_t* validity_ = nullptr;   // null: no nulls
+  int64_t bit_shift_ = 0;               // from a slot to its bit in validity_
   int64_t slot_ = 0;                    // next slot, counted from the start of the buffers (the array's offset included)
   const uint8_t* values_ = nullptr;     // fixed values, or offsets, or views, or dictionary indices
   const uint8_t* data_ = nullptr;       // of binary values with offsets

@@ -144,7 +144,7 @@ inline ModelValue ValueAt(const arrow::Array& array, int64_t row) {
       break;
     case Type::DATE32:
     case Type::INT32:
-      value.number = static_cast<const arrow::Int32Array&>(array).Value(row);
+      value.number = array.data()->GetValues<int32_t>(1)[row];
       break;
     case Type::INT64:
       value.number = static_cast<double>(static_cast<const arrow::Int64Array&>(array).Value(row));

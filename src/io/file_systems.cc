@@ -13,8 +13,8 @@
 namespace icebound::io {
 namespace {
 
-/// Few: a thread costs a stack, and what it fetches costs a buffer.
-constexpr int kIoThreads = 4;
+/// Requests under way at once. They spend their time waiting, so their number is what hides a store's latency; each costs a stack and a connection.
+constexpr int kIoThreads = 8;
 
 /// "s3a" and "s3n" are Hadoop's names for the same store; the others likewise.
 std::string CanonicalScheme(const std::string& scheme) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/input_file.h"
 
+#include <arrow/util/thread_pool.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ bool SameVersion(const FileVersion& a, const FileVersion& b) {
 
 class LocalInputFile final : public InputFile {
  public:
-  LocalInputFile(std::string name, std::atomic<int64_t>* read_bytes) : InputFile(std::move(name), read_bytes) {}
+  LocalInputFile(std::string name, std::atomic<int64_t>* read_bytes) : InputFile(std::move(name), nullptr, read_bytes) {}
   ~LocalInputFile() override {
     if (descriptor_ >= 0) close(descriptor_);
   }
@@ -46,8 +47,6 @@ class LocalInputFile final : public InputFile {
     version_ = VersionOf(info);
     return arrow::Status::OK();
   }
-
-  bool is_local() const override { return true; }
 
  protected:
   arrow::Status DoReadAt(int64_t offset, std::span<uint8_t> out) override {
@@ -79,7 +78,7 @@ class LocalInputFile final : public InputFile {
 class RemoteInputFile final : public InputFile {
  public:
   RemoteInputFile(std::string name, std::shared_ptr<arrow::fs::FileSystem> file_system, std::atomic<int64_t>* read_bytes)
-      : InputFile(std::move(name), read_bytes), file_system_(std::move(file_system)) {}
+      : InputFile(std::move(name), file_system->io_context().executor(), read_bytes), file_system_(std::move(file_system)) {}
 
   arrow::Status Open(const std::string& path) {
     path_ = path;
@@ -92,8 +91,6 @@ class RemoteInputFile final : public InputFile {
     file_ = std::move(file).ValueUnsafe();
     return arrow::Status::OK();
   }
-
-  bool is_local() const override { return false; }
 
  protected:
   arrow::Status DoReadAt(int64_t offset, std::span<uint8_t> out) override {
@@ -149,6 +146,11 @@ arrow::Status InputFile::ReadAt(int64_t offset, std::span<uint8_t> out) {
   ARROW_RETURN_NOT_OK(DoReadAt(offset, out));
   if (read_bytes_ != nullptr) read_bytes_->fetch_add(length, std::memory_order_relaxed);
   return arrow::Status::OK();
+}
+
+arrow::Future<> InputFile::ReadAsync(int64_t offset, std::span<uint8_t> out) {
+  auto submitted = arrow::DeferNotOk(executor_->Submit([this, offset, out] { return ReadAt(offset, out); }));
+  return submitted;
 }
 
 arrow::Status InputFile::CheckUnchanged() {

@@ -8,6 +8,7 @@
 
 #include <arrow/filesystem/filesystem.h>
 #include <arrow/result.h>
+#include <arrow/util/future.h>
 
 #include <atomic>
 #include <cstdint>
@@ -38,6 +39,9 @@ class InputFile {
   /// Fills `out` with the bytes from `offset` on. A range outside the file is kCorruptData, a failing store kIo.
   arrow::Status ReadAt(int64_t offset, std::span<uint8_t> out);
 
+  /// The same on a thread of the store's; `out` must stay until the future is done. For files that are not local.
+  arrow::Future<> ReadAsync(int64_t offset, std::span<uint8_t> out);
+
   /// kCorruptData "changed while it was read" when the store now has another version under this name, or none. A system call for local files,
   /// a request for remote ones.
   arrow::Status CheckUnchanged();
@@ -47,16 +51,18 @@ class InputFile {
   int64_t size_bytes() const { return version_.size_bytes; }
   const FileVersion& version() const { return version_; }
   /// False for stores where a request costs milliseconds: read ahead and read big.
-  virtual bool is_local() const = 0;
+  bool is_local() const { return executor_ == nullptr; }
 
  protected:
-  InputFile(std::string name, std::atomic<int64_t>* read_bytes) : name_(std::move(name)), read_bytes_(read_bytes) {}
+  InputFile(std::string name, arrow::internal::Executor* executor, std::atomic<int64_t>* read_bytes)
+      : name_(std::move(name)), executor_(executor), read_bytes_(read_bytes) {}
   virtual arrow::Status DoReadAt(int64_t offset, std::span<uint8_t> out) = 0;
   /// The version under this name now.
   virtual arrow::Result<FileVersion> CurrentVersion() = 0;
   arrow::Status ChangedError() const;
 
   const std::string name_;
+  arrow::internal::Executor* const executor_;  // for reads ahead; null for local files, whose reads ahead are the system's
   std::atomic<int64_t>* const read_bytes_;
   FileVersion version_;  // constant after Open
 };

@@ -20,17 +20,17 @@
 namespace icebound::io {
 namespace {
 
-/// Read at once from a column chunk: local reads are cheap system calls, requests to a store are not. All columns together stay within the total;
-/// whatever their number, each gets enough for a page header.
+/// Read at once from a local column chunk, and for all columns together. Whatever their number, each gets enough for a page header.
 constexpr int64_t kLocalBufferBytes = 32 << 10;
 constexpr int64_t kLocalBufferTotalBytes = 2 << 20;
-constexpr int64_t kRemoteBufferBytes = 512 << 10;
-constexpr int64_t kRemoteBufferTotalBytes = 4 << 20;
 constexpr int64_t kMinBufferBytes = 1 << 10;
 
 /// Decoder objects of one leaf that are not in Arrow buffers (record reader, decoders, page header, codec), measured with Arrow 26: 6.5 KiB, and
 /// half a KiB in the file's reader.
 constexpr int64_t kDecoderBytes = 7 << 10;
+
+/// Offset indexes of a row group are read together when they lie within so many bytes.
+constexpr int64_t kMaxIndexBytes = int64_t{1} << 20;
 
 /// Rows of the first batch of a row group whose strings may be much longer than their chunk is large (a dictionary): the second one knows better.
 constexpr int64_t kProbeRows = 256;
@@ -55,21 +55,26 @@ void CollectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* l
 /// expects.
 class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::Contents {
  public:
-  Source(std::shared_ptr<ParquetFooter> footer, std::shared_ptr<InputFile> file, arrow::MemoryPool* pool)
-      : footer_(std::move(footer)), file_(std::move(file)), properties_(PageProperties(pool)), metadata_(footer_->head()) {}
+  Source(std::shared_ptr<ParquetFooter> footer, memory::MemoryConsumer* consumer)
+      : footer_(std::move(footer)),
+        file_(footer_->shared_file()),
+        consumer_(consumer),
+        properties_(PageProperties(consumer->pool())),
+        metadata_(footer_->head()) {}
 
   /// Column readers of the row group before must be gone: they point into its metadata.
   void SetRowGroup(const FooterPage& page, int row_group) {
     metadata_ = page.Subset(row_group);
     row_group_ = metadata_->RowGroup(0);
+    total_bytes_ = 0;
+    for (const int leaf : leaves_) total_bytes_ += std::max<int64_t>(0, row_group_->ColumnChunk(leaf)->total_compressed_size());
     // Byte ranges of the leaves whose pages were chosen; the other leaves are read whole.
     chosen_.clear();
   }
-  /// Divides the buffers among the leaves that will be read.
-  void SetLeafCount(int64_t leaves) {
-    const int64_t most = file_->is_local() ? kLocalBufferBytes : kRemoteBufferBytes;
-    const int64_t total = file_->is_local() ? kLocalBufferTotalBytes : kRemoteBufferTotalBytes;
-    buffer_bytes_ = std::clamp(total / std::max<int64_t>(1, leaves), kMinBufferBytes, most);
+  /// The leaves that will be read, and the memory for blocks of a remote file.
+  void SetLeaves(std::vector<int> leaves, int64_t read_ahead_bytes) {
+    leaves_ = std::move(leaves);
+    ahead_budget_.limit_bytes = read_ahead_bytes;
   }
   void SetRanges(int leaf, std::vector<ByteRange> ranges) { chosen_[leaf] = std::move(ranges); }
 
@@ -96,9 +101,13 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
     ColumnStreamOptions options;
     const auto chosen = chosen_.find(leaf);
     options.ranges = chosen == chosen_.end() ? std::vector<ByteRange>{ChunkRange(*chunk)} : chosen->second;
-    options.buffer_bytes = buffer_bytes_;
+    options.buffer_bytes = BufferBytes(chunk->total_compressed_size());
     options.chunk_uncompressed_bytes = chunk->total_uncompressed_size();
-    options.pool = properties_.memory_pool();
+    options.pool = consumer_->pool();
+    if (!file_->is_local()) {
+      options.ahead_pool = consumer_->try_pool();
+      options.ahead_budget = &ahead_budget_;
+    }
     const bool always_compressed =
         footer_->head()->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
     return parquet::PageReader::Open(std::make_shared<ColumnStream>(file_, std::move(options)), chunk->num_values(), chunk->compression(),
@@ -123,13 +132,26 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
     Source* const source;
   };
 
+  /// What is read at once of a chunk. Local columns share a total evenly. Remote ones get what their size is worth, so that all take about as many
+  /// requests: one, when everything fits; otherwise half the budget goes to the first blocks, and the rest to pages that turn out larger.
+  int64_t BufferBytes(int64_t chunk_bytes) const {
+    const auto leaves = static_cast<int64_t>(std::max<size_t>(1, leaves_.size()));
+    if (file_->is_local()) return std::clamp(kLocalBufferTotalBytes / leaves, kMinBufferBytes, kLocalBufferBytes);
+    if (total_bytes_ <= ahead_budget_.limit_bytes) return std::max(chunk_bytes, kMinBufferBytes);
+    const double part = static_cast<double>(chunk_bytes) / static_cast<double>(total_bytes_);
+    return std::max(kMinBufferBytes, static_cast<int64_t>(part * static_cast<double>(ahead_budget_.limit_bytes / 2)));
+  }
+
   const std::shared_ptr<ParquetFooter> footer_;
   const std::shared_ptr<InputFile> file_;
+  memory::MemoryConsumer* const consumer_;
   const parquet::ReaderProperties properties_;
   std::shared_ptr<parquet::FileMetaData> metadata_;  // the head until there is a row group
   std::unique_ptr<parquet::RowGroupMetaData> row_group_;
   std::map<int, std::vector<ByteRange>> chosen_;
-  int64_t buffer_bytes_ = kMinBufferBytes;
+  std::vector<int> leaves_;
+  ReadAheadBudget ahead_budget_;
+  int64_t total_bytes_ = 0;  // compressed, of the leaves in this row group
 };
 
 ParquetRowGroupReader::ParquetRowGroupReader(std::shared_ptr<ParquetFooter> footer, RowGroupReaderOptions options, memory::MemoryConsumer* consumer)
@@ -142,7 +164,7 @@ ParquetRowGroupReader::~ParquetRowGroupReader() {
 arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Make(std::shared_ptr<ParquetFooter> footer, RowGroupReaderOptions options,
                                                                                   memory::MemoryConsumer* consumer) {
   std::unique_ptr<ParquetRowGroupReader> reader(new ParquetRowGroupReader(std::move(footer), std::move(options), consumer));
-  auto source = std::make_unique<Source>(reader->footer_, reader->footer_->shared_file(), consumer->pool());
+  auto source = std::make_unique<Source>(reader->footer_, consumer);
   reader->source_ = source.get();
   const arrow::Status status = GuardParquet(ErrorKind::kCorruptData, [&] { return reader->Where(); }, [&]() -> arrow::Status {
     auto file = std::make_unique<parquet::ParquetFileReader>();
@@ -151,14 +173,15 @@ arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Mak
     return arrow::Status::OK();
   });
   ARROW_RETURN_NOT_OK(status);
-  int64_t leaves = 0;
+  std::vector<int> leaves;
   for (const ColumnSource& column : reader->options_.columns) {
     reader->field_leaves_.emplace_back();
     CollectLeaves(reader->file_reader_->manifest().schema_fields[column.field_index], &reader->field_leaves_.back());
-    leaves += static_cast<int64_t>(reader->field_leaves_.back().size());
+    leaves.insert(leaves.end(), reader->field_leaves_.back().begin(), reader->field_leaves_.back().end());
   }
-  reader->source_->SetLeafCount(leaves);
-  ARROW_RETURN_NOT_OK(reader->reservation_.ResizeTo(leaves * kDecoderBytes + reader->footer_->row_group_bytes()));
+  const auto decoder_bytes = static_cast<int64_t>(leaves.size()) * kDecoderBytes;
+  ARROW_RETURN_NOT_OK(reader->reservation_.ResizeTo(decoder_bytes + reader->footer_->row_group_bytes()));
+  reader->source_->SetLeaves(std::move(leaves), reader->options_.read_ahead_bytes);
   return reader;
 }
 
@@ -194,8 +217,42 @@ arrow::Status ParquetRowGroupReader::Open(const FooterPage& page, int row_group,
 arrow::Status ParquetRowGroupReader::OpenColumns() {
   columns_.clear();
   columns_.resize(options_.columns.size());
+  if (!WantsAll()) ARROW_RETURN_NOT_OK(GuardParquet(ErrorKind::kCorruptData, [&] { return Where(); }, [&] { return LoadOffsetIndexes(); }));
   for (size_t i = 0; i < columns_.size(); ++i) ARROW_RETURN_NOT_OK(OpenColumn(static_cast<int>(i)));
+  index_bytes_.reset();
   return arrow::Status::OK();
+}
+
+bool ParquetRowGroupReader::WantsAll() const {
+  return ranges_.size() == 1 && ranges_.front() == RowRange{.begin = 0, .end = source_->row_group().num_rows()} && range_ == 0 && row_ == 0;
+}
+
+arrow::Status ParquetRowGroupReader::LoadOffsetIndexes() {
+  index_bytes_.reset();
+  int64_t begin = footer_->file().size_bytes(), end = 0;
+  for (const std::vector<int>& leaves : field_leaves_) {
+    if (leaves.size() != 1) continue;
+    const auto place = source_->row_group().ColumnChunk(leaves.front())->GetOffsetIndexLocation();
+    if (!place.has_value() || place->length <= 0 || place->offset < 0) continue;
+    begin = std::min(begin, place->offset);
+    end = std::max(end, place->offset + place->length);
+  }
+  if (begin >= end || end - begin > kMaxIndexBytes) return arrow::Status::OK();  // none, or too far apart: read one by one
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(end - begin, consumer_->pool()));
+  ARROW_RETURN_NOT_OK(footer_->shared_file()->ReadAt(begin, {bytes->mutable_data(), static_cast<size_t>(end - begin)}));
+  index_bytes_ = std::move(bytes);
+  index_offset_ = begin;
+  return arrow::Status::OK();
+}
+
+arrow::Result<std::string_view> ParquetRowGroupReader::OffsetIndexBytes(const parquet::IndexLocation& place, std::shared_ptr<arrow::Buffer>* holder) {
+  if (index_bytes_ != nullptr && place.offset >= index_offset_ && place.offset + place.length <= index_offset_ + index_bytes_->size()) {
+    return std::string_view(*index_bytes_).substr(static_cast<size_t>(place.offset - index_offset_), static_cast<size_t>(place.length));
+  }
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(place.length, consumer_->pool()));
+  ARROW_RETURN_NOT_OK(footer_->shared_file()->ReadAt(place.offset, {bytes->mutable_data(), static_cast<size_t>(place.length)}));
+  *holder = std::move(bytes);
+  return std::string_view(**holder);
 }
 
 arrow::Status ParquetRowGroupReader::OpenColumn(int index) {
@@ -205,9 +262,8 @@ arrow::Status ParquetRowGroupReader::OpenColumn(int index) {
   return GuardParquet(ErrorKind::kCorruptData, [&] { return Where(column.source.field_index); }, [&]() -> arrow::Status {
     const int64_t rows = source_->row_group().num_rows();
     column.segments = {{.begin = 0, .end = rows}};
-    const bool wants_all = ranges_.size() == 1 && ranges_.front() == RowRange{.begin = 0, .end = rows} && range_ == 0 && row_ == 0;
     // Leaves of one nested column must deliver the same rows, and their pages end at different ones: such columns are read whole.
-    if (const std::vector<int>& leaves = field_leaves_[index]; !wants_all && leaves.size() == 1) {
+    if (const std::vector<int>& leaves = field_leaves_[index]; !WantsAll() && leaves.size() == 1) {
       ARROW_ASSIGN_OR_RAISE(column.segments, SelectPages(*source_->row_group().ColumnChunk(leaves.front()), leaves.front()));
     }
     column.segment = 0;
@@ -221,10 +277,10 @@ arrow::Result<RowRanges> ParquetRowGroupReader::SelectPages(const parquet::Colum
   const RowRanges whole = {{.begin = 0, .end = rows}};
   const std::optional<parquet::IndexLocation> place = chunk.GetOffsetIndexLocation();
   if (!place.has_value() || place->length <= 0) return whole;
-  ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(place->length, consumer_->pool()));
-  ARROW_RETURN_NOT_OK(footer_->shared_file()->ReadAt(place->offset, {bytes->mutable_data(), static_cast<size_t>(place->length)}));
+  std::shared_ptr<arrow::Buffer> holder;
+  ARROW_ASSIGN_OR_RAISE(const std::string_view bytes, OffsetIndexBytes(*place, &holder));
   const std::unique_ptr<parquet::OffsetIndex> index =
-      parquet::OffsetIndex::Make(bytes->data(), place->length, parquet::ReaderProperties(consumer_->pool()));
+      parquet::OffsetIndex::Make(bytes.data(), static_cast<int64_t>(bytes.size()), parquet::ReaderProperties(consumer_->pool()));
 
   const ByteRange chunk_range = source_->ChunkRange(chunk);
   const int64_t chunk_end = chunk_range.offset + chunk_range.length;

@@ -38,6 +38,7 @@ struct RowGroupReaderOptions {
   std::shared_ptr<arrow::Schema> schema;  ///< of the batches
   std::vector<ColumnSource> columns;      ///< for each of its fields: where it comes from in the file
   BatchBounds bounds;
+  int64_t read_ahead_bytes = int64_t{4} << 20;  ///< of a remote file: blocks being used and fetched, all columns together
 };
 
 /// Not thread safe: one a stream and file. The footer is shared, the consumer outlives the reader and every batch of it.
@@ -68,6 +69,11 @@ class ParquetRowGroupReader {
 
   arrow::Status OpenColumns();
   arrow::Status OpenColumn(int index);
+  /// True when all rows of the row group are wanted, from the first on: then no page is left out.
+  bool WantsAll() const;
+  /// Reads the offset indexes that SelectPages will ask for at once: they lie side by side, and a remote store is slow to answer.
+  arrow::Status LoadOffsetIndexes();
+  arrow::Result<std::string_view> OffsetIndexBytes(const parquet::IndexLocation& place, std::shared_ptr<arrow::Buffer>* holder);
   arrow::Result<RowRanges> SelectPages(const parquet::ColumnChunkMetaData& chunk, int leaf);
   void EstimateRowBytes();
   int64_t LeafRowBytes(const parquet::ColumnChunkMetaData& chunk, int leaf) const;
@@ -96,6 +102,8 @@ class ParquetRowGroupReader {
   size_t range_ = 0;
   int64_t row_ = 0;                 // the next wanted row
   std::vector<Column> columns_;
+  std::shared_ptr<arrow::Buffer> index_bytes_;  // offset indexes, while columns are opened
+  int64_t index_offset_ = 0;                    // of the first of these bytes, in the file
   double row_bytes_ = 1;            // estimate for the next batch
   int64_t rows_limit_ = 0;          // grows from batch to batch, shrinks when memory is refused
   std::deque<std::shared_ptr<arrow::RecordBatch>> ready_;

@@ -12,8 +12,14 @@ namespace {
 /// Of the grants, what the streams of one scan may be planned to hold together: the rest is for the operators they feed.
 constexpr double kShareOfGrants = 0.4;
 
-/// A piece is worth its dictionaries, which every piece of a row group reads again.
+/// Of the grants, what one stream may hold of blocks that were read ahead from a remote store, within bounds that make requests worth their while.
+constexpr int64_t kReadAheadPart = 16;
+constexpr int64_t kMinReadAheadBytes = 2 << 20;
+constexpr int64_t kMaxReadAheadBytes = 32 << 20;
+
+/// A piece is worth its dictionaries, which every piece of a row group reads again, and in a remote store its own round of requests.
 constexpr int64_t kMinPieceRows = 100'000;
+constexpr int64_t kMinRemotePieceRows = 1'000'000;
 
 /// Morsels a stream, at least, so that none waits long for another.
 constexpr int64_t kMorselsPerStream = 2;
@@ -40,14 +46,16 @@ class ParquetStream final : public runtime::BatchStream {
           return batch;
         }
         reading_ = false;
-        ARROW_RETURN_NOT_OK(file_->footer->shared_file()->CheckUnchanged());
+        // A look at a local file is cheap. A remote one is looked at when all that this stream wanted from it has come.
+        if (file_->footer->file().is_local()) ARROW_RETURN_NOT_OK(file_->footer->shared_file()->CheckUnchanged());
       }
       ARROW_ASSIGN_OR_RAISE(const std::optional<ScanMorsel> morsel, scan_->NextMorsel());
-      if (!morsel.has_value()) {
-        reader_.reset();
+      if (file_ != nullptr && (!morsel.has_value() || morsel->file != file_)) {
+        reader_.reset();  // before the next one allocates
+        ARROW_RETURN_NOT_OK(file_->footer->shared_file()->CheckUnchanged());
         file_.reset();
-        return nullptr;
       }
+      if (!morsel.has_value()) return nullptr;
       ARROW_RETURN_NOT_OK(Explain(Begin(*morsel)));
     }
   }
@@ -66,12 +74,12 @@ class ParquetStream final : public runtime::BatchStream {
       counted_rows_ = morsel.counted_rows;
       return arrow::Status::OK();
     }
-    if (file_ != morsel.file) {
-      reader_.reset();  // before the next one allocates
+    if (file_ == nullptr) {
       file_ = morsel.file;
       RowGroupReaderOptions options{.schema = scan_->schema(),
                                     .columns = file_->columns,
-                                    .bounds = {.rows = scan_->context()->batch_rows, .bytes = scan_->context()->batch_bytes}};
+                                    .bounds = {.rows = scan_->context()->batch_rows, .bytes = scan_->context()->batch_bytes},
+                                    .read_ahead_bytes = scan_->ReadAheadBytes()};
       ARROW_ASSIGN_OR_RAISE(reader_, ParquetRowGroupReader::Make(file_->footer, std::move(options), scan_->consumer()));
     }
     ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const FooterPage> page, file_->footer->LoadPage(morsel.row_group));
@@ -163,13 +171,22 @@ int ParquetScan::PiecesPerRowGroup() const {
   for (const int column : request_.projection) {
     if (!table_->shape_.column_splits[static_cast<size_t>(column)]) return 1;
   }
-  return static_cast<int>(std::clamp<int64_t>(table_->shape_.rows / kMinPieceRows, 1, wanted));
+  const int64_t piece_rows = table_->location_.is_local ? kMinPieceRows : kMinRemotePieceRows;
+  return static_cast<int>(std::clamp<int64_t>(table_->shape_.rows / piece_rows, 1, wanted));
+}
+
+int64_t ParquetScan::ReadAheadBytes() const {
+  return std::clamp(context_->ledger.granted_bytes() / kReadAheadPart, kMinReadAheadBytes, kMaxReadAheadBytes);
 }
 
 int ParquetScan::MaxStreams() const {
   if (request_.ordered) return 1;
-  int64_t stream_bytes = 2 * context_->batch_bytes;
-  for (const int column : request_.projection) stream_bytes += table_->shape_.column_bytes[static_cast<size_t>(column)];
+  const bool is_local = table_->location_.is_local;
+  int64_t stream_bytes = 2 * context_->batch_bytes + (is_local ? 0 : ReadAheadBytes());
+  for (const int column : request_.projection) {
+    stream_bytes += table_->shape_.column_bytes[static_cast<size_t>(column)];
+    if (is_local) stream_bytes += table_->shape_.compressed_bytes[static_cast<size_t>(column)];
+  }
   const double share_bytes = kShareOfGrants * static_cast<double>(context_->ledger.granted_bytes());
   const int64_t by_memory = static_cast<int64_t>(share_bytes / static_cast<double>(stream_bytes));
   const int64_t morsels = request_.projection.empty() ? table_->file_count() : table_->row_groups() * pieces_;

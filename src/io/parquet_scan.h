@@ -48,6 +48,7 @@ class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
 
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
   int MaxStreams() const;
+  int64_t ReadAheadBytes() const;  ///< of one stream
   arrow::Result<std::unique_ptr<runtime::BatchStream>> OpenStream();
 
   /// The next piece of work; nullopt when there is none left.

@@ -29,12 +29,10 @@ void AddLeaves(const parquet::schema::Node& node, const parquet::SchemaDescripto
   for (int i = 0; i < group.field_count(); ++i) AddLeaves(*group.field(i), descriptor, leaves);
 }
 
-/// A compressed page, the page and its dictionary (which together are no more than the chunk), and buffers.
+/// A page and its dictionary (which together are no more than the chunk), and buffers.
 int64_t LeafBytes(const parquet::ColumnChunkMetaData& chunk) {
   const int64_t pages = chunk.has_dictionary_page() ? 2 : 1;
-  const int64_t uncompressed = std::clamp<int64_t>(chunk.total_uncompressed_size(), 0, pages * kTypicalPageBytes);
-  const int64_t compressed = std::clamp<int64_t>(chunk.total_compressed_size(), 0, kTypicalPageBytes);
-  return uncompressed + compressed + (int64_t{64} << 10);
+  return std::clamp<int64_t>(chunk.total_uncompressed_size(), 0, pages * kTypicalPageBytes) + (int64_t{64} << 10);
 }
 
 ParquetMorselShape ShapeOf(const ParquetFooter& footer, const parquet::RowGroupMetaData& row_group) {
@@ -43,14 +41,16 @@ ParquetMorselShape ShapeOf(const ParquetFooter& footer, const parquet::RowGroupM
   for (int i = 0; i < descriptor.group_node()->field_count(); ++i) {
     std::vector<int> leaves;
     AddLeaves(*descriptor.group_node()->field(i), descriptor, &leaves);
-    int64_t bytes = 0;
+    int64_t bytes = 0, compressed_bytes = 0;
     bool splits = leaves.size() == 1;
     for (const int leaf : leaves) {
       const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = row_group.ColumnChunk(leaf);
       bytes += LeafBytes(*chunk);
+      compressed_bytes += std::clamp<int64_t>(chunk->total_compressed_size(), 0, kTypicalPageBytes);
       splits = splits && chunk->GetOffsetIndexLocation().has_value();
     }
     shape.column_bytes.push_back(bytes);
+    shape.compressed_bytes.push_back(compressed_bytes);
     shape.column_splits.push_back(splits);
   }
   return shape;
@@ -80,8 +80,10 @@ arrow::Status ParquetTable::ReadFooters() {
     if (i == 0) {
       schema_ = footer->schema();
       first_file_ = footer->file().name();
-      shape_.column_bytes.assign(static_cast<size_t>(schema_->num_fields()), 0);
-      shape_.column_splits.assign(static_cast<size_t>(schema_->num_fields()), false);
+      const auto columns = static_cast<size_t>(schema_->num_fields());
+      shape_ = {.column_bytes = std::vector<int64_t>(columns, 0),
+                .compressed_bytes = std::vector<int64_t>(columns, 0),
+                .column_splits = std::vector<bool>(columns, false)};
     } else {
       // Two schemas under one name are the user's mistake: say so before anything runs.
       ARROW_RETURN_NOT_OK(MatchColumns(*schema_, first_file_, *footer->schema(), footer->file().name()).status());

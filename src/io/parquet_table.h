@@ -39,7 +39,8 @@ struct ParquetScanRequest {
 /// What the first row group of the table promises about memory and work.
 struct ParquetMorselShape {
   int64_t rows = 0;
-  std::vector<int64_t> column_bytes;  ///< decoding one of the table's columns holds about this much at a time
+  std::vector<int64_t> column_bytes;      ///< decoding one of the table's columns holds about this much at a time,
+  std::vector<int64_t> compressed_bytes;  ///< and this much of compressed pages, when it has no budget for them
   std::vector<bool> column_splits;    ///< its pages can be found by row: flat, with an offset index
 };
 

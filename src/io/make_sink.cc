@@ -2,7 +2,9 @@
 #include "io/make_sink.h"
 
 #include "base/error.h"
+#include "io/output_file.h"
 #include "io/parquet_writer.h"
+#include "io/stream_sink.h"
 
 namespace icebound::io {
 namespace {
@@ -27,7 +29,12 @@ arrow::Result<std::unique_ptr<runtime::BatchSink>> MakeSink(const std::string& p
     ARROW_ASSIGN_OR_RAISE(ParquetWriteOptions parsed, ParseParquetOptions(options));
     return ParquetWriter::Make(parsed, std::move(schema), path, file_systems, context);
   }
-  return MakeError(ErrorKind::kInvalidInput, "unknown output format \"{}\": known are parquet", format);
+  if (format != "csv" && format != "json" && format != "jsonl" && format != "arrow") {
+    return MakeError(ErrorKind::kInvalidInput, "unknown output format \"{}\": known are parquet, csv, json, jsonl and arrow", format);
+  }
+  ARROW_ASSIGN_OR_RAISE(const Location location, file_systems->Resolve(path));
+  ARROW_ASSIGN_OR_RAISE(auto file, OutputFile::Create(location));
+  return MakeFileSink(std::move(file), format, options, std::move(schema), context);
 }
 
 }  // namespace icebound::io

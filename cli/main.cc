@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program `icebound`: global options, one command, one line on stderr when it fails, and an exit code that says what kind of failure it was
-// (icebound/error.h).
+// The program `icebound`: global options, one command, one line on stderr when it fails, and an exit code that says what kind of
+// failure it was (icebound/error.h).
 #include <fmt/format.h>
 #include <icebound/version.h>
 
@@ -19,11 +19,13 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions* options) {
   app.add_option("--memory-limit", options->memory_limit, "Bytes with a unit (512MB, 1.5GiB) or a share (50%)")
       ->envname("ICEBOUND_MEMORY_LIMIT")
       ->capture_default_str();
-  app.add_option("--threads", options->threads, "Worker threads; default: the CPUs this process may use")->check(CLI::Range(1, 1024));
+  app.add_option("--threads", options->threads, "Worker threads; default: the CPUs this process may use")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--batch-size", options->batch_size, "Rows a batch; default 8192")->check(CLI::Range(1, 1 << 20));
   app.add_option("--spill-dir", options->spill_dir, "Directory for temporary files; default: the system's");
   app.add_option("--spill-limit", options->spill_limit, "Most bytes of temporary files; default: 90% of the free space");
-  app.add_option("--property", options->properties, "KEY=VALUE of a catalog or a storage (s3.endpoint=...); repeatable")->take_all();
+  app.add_option("--property", options->properties, "KEY=VALUE of a catalog or a storage (s3.endpoint=...); repeatable")
+      ->take_all();
   app.add_option("--metrics", options->metrics_path, "Write counters to this file as JSON");
   app.add_flag("--json", options->json, "One JSON document on standard output");
   app.add_flag("--quiet", options->quiet, "Print only what was asked for");

@@ -10,8 +10,9 @@
 
 namespace icebound::cli {
 
-/// A line on the terminal's stderr that tells how far a statement is: phase, rows, bytes, spilled, memory and its limit, rate, time left. Drawn by a
-/// thread of its own ten times a second, from counters alone; erased by Stop(). Draws nothing when stderr is no terminal.
+/// A line on the terminal's stderr that tells how far a statement is: phase, rows, bytes, spilled, memory and its limit, rate,
+/// time left. Drawn by a thread of its own ten times a second, from counters alone; erased by Stop(). Draws nothing when stderr
+/// is no terminal.
 class ProgressBar {
  public:
   ProgressBar(const Session& session, bool enabled);
@@ -30,7 +31,8 @@ class ProgressBar {
   std::thread thread_;
 };
 
-/// The text of the line for these counters, at most `width` characters: a function of its own so that it can be looked at without a terminal.
+/// The text of the line for these counters, at most `width` characters: a function of its own so that it can be looked at without
+/// a terminal.
 std::string ProgressText(const QueryMetrics& metrics, int width);
 
 }  // namespace icebound::cli

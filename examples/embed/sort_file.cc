@@ -19,7 +19,8 @@ arrow::Status Run(const std::string& path, const std::string& column) {
 }
 
 int main(int argc, char** argv) {
-  const arrow::Status status = argc == 3 ? Run(argv[1], argv[2]) : arrow::Status::Invalid("usage: sort_file INPUT.parquet COLUMN");
+  const arrow::Status status =
+      argc == 3 ? Run(argv[1], argv[2]) : arrow::Status::Invalid("usage: sort_file INPUT.parquet COLUMN");
   if (!status.ok()) std::cerr << status.message() << '\n';
   return icebound::ExitCode(status);
 }

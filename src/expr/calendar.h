@@ -29,7 +29,8 @@ constexpr int64_t FloorModulo(int64_t value, int64_t divisor) {
   return rest < 0 ? rest + divisor : rest;
 }
 
-/// Day number of a date. Years start in March here, so that the leap day is the last one of a year; a cycle of 400 years has 146097 days.
+/// Day number of a date. Years start in March here, so that the leap day is the last one of a year; a cycle of 400 years has
+/// 146097 days.
 constexpr int64_t DaysFromCivil(int64_t year, int month, int day) {
   const int64_t march_year = year - (month <= 2 ? 1 : 0);
   const int64_t cycle = FloorDivide(march_year, 400);
@@ -46,7 +47,8 @@ constexpr CivilDate CivilFromDays(int64_t days) {
   const int64_t day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
   const int march_month = static_cast<int>((5 * day_of_year + 2) / 153);
   const int month = march_month + (march_month < 10 ? 3 : -9);
-  return {year_of_cycle + cycle * 400 + (month <= 2 ? 1 : 0), month, static_cast<int>(day_of_year - (153 * march_month + 2) / 5 + 1)};
+  return {year_of_cycle + cycle * 400 + (month <= 2 ? 1 : 0), month,
+          static_cast<int>(day_of_year - (153 * march_month + 2) / 5 + 1)};
 }
 
 constexpr bool IsLeapYear(int64_t year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }

@@ -26,7 +26,8 @@ namespace {
 arrow::Result<Datum> ArrowCast(const Datum& value, const TypePtr& type, arrow::compute::ExecContext* exec) {
   auto result = arrow::compute::Cast(value, type, arrow::compute::CastOptions::Safe(), exec);
   if (result.ok() || result.status().IsOutOfMemory()) return result;
-  return WithContext(result.status(), ErrorKind::kExecution, fmt::format("casting {} to {}", SqlTypeName(*value.type()), SqlTypeName(*type)));
+  return WithContext(result.status(), ErrorKind::kExecution,
+                     fmt::format("casting {} to {}", SqlTypeName(*value.type()), SqlTypeName(*type)));
 }
 
 /// A kernel's input for one array.
@@ -68,7 +69,9 @@ arrow::Result<Datum> OtherIntervalToInterval(const Datum& value, const EvalConte
   });
 }
 
-arrow::Result<Datum> LargeListToList(const Datum& value, const TypePtr& type, arrow::compute::ExecContext* exec) { return ArrowCast(value, type, exec); }
+arrow::Result<Datum> LargeListToList(const Datum& value, const TypePtr& type, arrow::compute::ExecContext* exec) {
+  return ArrowCast(value, type, exec);
+}
 
 }  // namespace
 
@@ -94,24 +97,30 @@ arrow::Result<Datum> ToLogical(const Datum& value, const EvalContext& context, a
       ARROW_ASSIGN_OR_RAISE(const Datum decoded, arrow::compute::RunEndDecode(value, exec));
       return ToLogical(decoded, context, exec);
     }
-    case Type::DURATION: return DurationToInterval(value, context, exec);
+    case Type::DURATION:
+      return DurationToInterval(value, context, exec);
     case Type::INTERVAL_MONTHS:
-    case Type::INTERVAL_DAY_TIME: return OtherIntervalToInterval(value, context, exec);
-    case Type::LARGE_LIST: return LargeListToList(value, to, exec);
+    case Type::INTERVAL_DAY_TIME:
+      return OtherIntervalToInterval(value, context, exec);
+    case Type::LARGE_LIST:
+      return LargeListToList(value, to, exec);
     case Type::UINT64: {
       // Arrow's kernel wants 20 digits for uint64, which is what the logical type has.
       return ArrowCast(value, to, exec);
     }
-    default: return ArrowCast(value, to, exec);
+    default:
+      return ArrowCast(value, to, exec);
   }
 }
 
 namespace {
 
-arrow::Result<Datum> CastArray(const Datum& value, const TypePtr& type, const EvalContext& context, arrow::compute::ExecContext* exec);
+arrow::Result<Datum> CastArray(const Datum& value, const TypePtr& type, const EvalContext& context,
+                               arrow::compute::ExecContext* exec);
 
 /// The children one by one; offsets and validity stay.
-arrow::Result<Datum> CastNested(const Datum& value, const TypePtr& type, const EvalContext& context, arrow::compute::ExecContext* exec) {
+arrow::Result<Datum> CastNested(const Datum& value, const TypePtr& type, const EvalContext& context,
+                                arrow::compute::ExecContext* exec) {
   const arrow::ArrayData& data = *value.array();
   auto result = data.Copy();
   result->type = type;
@@ -122,7 +131,8 @@ arrow::Result<Datum> CastNested(const Datum& value, const TypePtr& type, const E
     return result;
   }
   for (size_t i = 0; i < data.child_data.size(); ++i) {
-    ARROW_ASSIGN_OR_RAISE(const Datum child, CastArray(Datum(data.child_data[i]), type->field(static_cast<int>(i))->type(), context, exec));
+    ARROW_ASSIGN_OR_RAISE(const Datum child,
+                          CastArray(Datum(data.child_data[i]), type->field(static_cast<int>(i))->type(), context, exec));
     result->child_data[i] = child.array();
   }
   return result;
@@ -133,7 +143,8 @@ arrow::Status CannotCast(const arrow::DataType& from, const arrow::DataType& to)
 }
 
 /// uuid to bytea and back share their sixteen bytes.
-arrow::Result<Datum> CastUuid(const Datum& value, const TypePtr& type, const EvalContext& context, arrow::compute::ExecContext* exec) {
+arrow::Result<Datum> CastUuid(const Datum& value, const TypePtr& type, const EvalContext& context,
+                              arrow::compute::ExecContext* exec) {
   const auto storage_type = arrow::fixed_size_binary(16);
   if (ClassOf(*type) == TypeClass::kBinary) {
     auto storage = value.array()->Copy();
@@ -153,7 +164,8 @@ arrow::Result<Datum> CastUuid(const Datum& value, const TypePtr& type, const Eva
   return result;
 }
 
-arrow::Result<Datum> CastLogical(const Datum& value, const TypePtr& type, const EvalContext& context, arrow::compute::ExecContext* exec) {
+arrow::Result<Datum> CastLogical(const Datum& value, const TypePtr& type, const EvalContext& context,
+                                 arrow::compute::ExecContext* exec) {
   const TypePtr from_type = value.type();
   const TypeClass from = ClassOf(*from_type), to = ClassOf(*type);
   if (!IsExplicitCast(*from_type, *type)) return CannotCast(*from_type, *type);
@@ -164,32 +176,40 @@ arrow::Result<Datum> CastLogical(const Datum& value, const TypePtr& type, const 
   }
   if (from == TypeClass::kText && to != TypeClass::kText) return CastFromText(unary.input);
   switch (to) {
-    case TypeClass::kText: return CastToText(unary.input);
-    case TypeClass::kDecimal: return CastToDecimal(unary.input);
+    case TypeClass::kText:
+      return CastToText(unary.input);
+    case TypeClass::kDecimal:
+      return CastToDecimal(unary.input);
     case TypeClass::kBoolean:
     case TypeClass::kInt16:
     case TypeClass::kInt32:
     case TypeClass::kInt64:
     case TypeClass::kFloat:
-    case TypeClass::kDouble: return CastToNumber(unary.input);
+    case TypeClass::kDouble:
+      return CastToNumber(unary.input);
     case TypeClass::kDate:
     case TypeClass::kTime:
     case TypeClass::kTimestamp:
     case TypeClass::kTimestampTz:
-    case TypeClass::kInterval: return CastToTemporal(unary.input);
-    case TypeClass::kUuid: return CastUuid(value, type, context, exec);
-    case TypeClass::kBinary: return from == TypeClass::kUuid ? CastUuid(value, type, context, exec) : ArrowCast(value, type, exec);
+    case TypeClass::kInterval:
+      return CastToTemporal(unary.input);
+    case TypeClass::kUuid:
+      return CastUuid(value, type, context, exec);
+    case TypeClass::kBinary:
+      return from == TypeClass::kUuid ? CastUuid(value, type, context, exec) : ArrowCast(value, type, exec);
     case TypeClass::kList:
     case TypeClass::kStruct:
     case TypeClass::kMap:
       return from_type->id() == type->id() && type->id() != Type::FIXED_SIZE_LIST && type->id() != Type::LIST_VIEW
                  ? CastNested(value, type, context, exec)
                  : ArrowCast(value, type, exec);
-    default: return CannotCast(*from_type, *type);
+    default:
+      return CannotCast(*from_type, *type);
   }
 }
 
-arrow::Result<Datum> CastArray(const Datum& value, const TypePtr& type, const EvalContext& context, arrow::compute::ExecContext* exec) {
+arrow::Result<Datum> CastArray(const Datum& value, const TypePtr& type, const EvalContext& context,
+                               arrow::compute::ExecContext* exec) {
   if (value.type()->Equals(*type)) return value;
   ARROW_ASSIGN_OR_RAISE(const Datum source, ToLogical(value, context, exec));
   const TypePtr logical = LogicalType(type);
@@ -222,7 +242,8 @@ std::shared_ptr<arrow::Scalar> WidenScalar(const arrow::Scalar& scalar, const Ty
   if (from == TypeClass::kDate && (to == TypeClass::kTimestamp || to == TypeClass::kTimestampTz)) {
     const bool nano = checked_cast<const arrow::TimestampType&>(*type).unit() == arrow::TimeUnit::NANO;
     int64_t value = 0;
-    if (__builtin_mul_overflow(int64_t{ScalarValue<int32_t>(scalar)}, nano ? kNanosPerDay : kMicrosPerDay, &value)) return nullptr;
+    if (__builtin_mul_overflow(int64_t{ScalarValue<int32_t>(scalar)}, nano ? kNanosPerDay : kMicrosPerDay, &value))
+      return nullptr;
     return std::make_shared<arrow::TimestampScalar>(value, type);
   }
   if (!IsInteger(from) && from != TypeClass::kDecimal) return nullptr;
@@ -247,7 +268,8 @@ std::shared_ptr<arrow::Scalar> WidenScalar(const arrow::Scalar& scalar, const Ty
       const auto parsed = ParseDouble(text);
       return parsed.ok() ? std::make_shared<arrow::DoubleScalar>(*parsed) : nullptr;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CAST by PostgreSQL's rules: what does not fit is an error ("integer out of range", "numeric field overflow", "invalid input syntax for type date"),
-// decimals round half away from zero, floating point to integer rounds half to even. All functions are pure.
+// CAST by PostgreSQL's rules: what does not fit is an error ("integer out of range", "numeric field overflow", "invalid input
+// syntax for type date"), decimals round half away from zero, floating point to integer rounds half to even. All functions are
+// pure.
 #pragma once
 
 #include <arrow/array.h>
@@ -17,8 +18,8 @@
 namespace icebound::expr {
 
 /// `value` as `type`; both may be of any shape (dictionary, view, large ...).
-arrow::Result<arrow::Datum> CastDatum(const arrow::Datum& value, const TypePtr& type, int64_t num_rows, const EvalContext& context,
-                                      arrow::compute::ExecContext* exec);
+arrow::Result<arrow::Datum> CastDatum(const arrow::Datum& value, const TypePtr& type, int64_t num_rows,
+                                      const EvalContext& context, arrow::compute::ExecContext* exec);
 
 /// An array in the logical type of its own type: dictionaries and views decoded, narrow integers widened.
 arrow::Result<arrow::Datum> ToLogical(const arrow::Datum& value, const EvalContext& context, arrow::compute::ExecContext* exec);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Casts among dates, times, timestamps and intervals. The session's zone is UTC, so timestamps with and without zone share their values.
+// Casts among dates, times, timestamps and intervals. The session's zone is UTC, so timestamps with and without zone share their
+// values.
 #include <arrow/util/checked_cast.h>
 
 #include "base/error.h"
@@ -27,7 +28,8 @@ arrow::Status TemporalFailure(uint8_t, const KernelInput& input) {
   return OutOfRange(*input.type);
 }
 
-/// Between microseconds and nanoseconds. Timestamps round half away from zero; a time of day is cut, so that it stays within its day.
+/// Between microseconds and nanoseconds. Timestamps round half away from zero; a time of day is cut, so that it stays within its
+/// day.
 arrow::Result<arrow::Datum> ChangeUnit(const KernelInput& input, bool from_nano, bool to_nano) {
   const int64_t half = input.type->id() == Type::TIME64 ? kNanosPerMicro : kNanosPerMicro / 2;
   return MapUnary<int64_t, int64_t>(
@@ -51,7 +53,9 @@ arrow::Result<arrow::Datum> ToTimestamp(const KernelInput& input) {
   const int64_t per_day = IsNano(*input.type) ? kNanosPerDay : kMicrosPerDay;
   return MapUnary<int64_t, int32_t>(
       input,
-      [per_day](int32_t days, int64_t* out) -> uint8_t { return __builtin_mul_overflow(int64_t{days}, per_day, out) ? kOverflow : kNoFailure; },
+      [per_day](int32_t days, int64_t* out) -> uint8_t {
+        return __builtin_mul_overflow(int64_t{days}, per_day, out) ? kOverflow : kNoFailure;
+      },
       TemporalFailure);
 }
 
@@ -98,10 +102,14 @@ arrow::Result<arrow::Datum> TimeToInterval(const KernelInput& input) {
 
 arrow::Result<arrow::Datum> CastToTemporal(const KernelInput& input) {
   switch (ClassOf(*input.type)) {
-    case TypeClass::kDate: return ToDate(input);
-    case TypeClass::kTime: return ToTime(input);
-    case TypeClass::kInterval: return TimeToInterval(input);
-    default: return ToTimestamp(input);
+    case TypeClass::kDate:
+      return ToDate(input);
+    case TypeClass::kTime:
+      return ToTime(input);
+    case TypeClass::kInterval:
+      return TimeToInterval(input);
+    default:
+      return ToTimestamp(input);
   }
 }
 

@@ -97,11 +97,16 @@ template <typename To>
 arrow::Result<arrow::Datum> CastTo(const KernelInput& input) {
   const arrow::DataType& from = *input.arguments[0].type();
   switch (from.id()) {
-    case Type::INT16: return MapConvert<To, int16_t>(input);
-    case Type::INT32: return MapConvert<To, int32_t>(input);
-    case Type::INT64: return MapConvert<To, int64_t>(input);
-    case Type::FLOAT: return MapConvert<To, float>(input);
-    case Type::DOUBLE: return MapConvert<To, double>(input);
+    case Type::INT16:
+      return MapConvert<To, int16_t>(input);
+    case Type::INT32:
+      return MapConvert<To, int32_t>(input);
+    case Type::INT64:
+      return MapConvert<To, int64_t>(input);
+    case Type::FLOAT:
+      return MapConvert<To, float>(input);
+    case Type::DOUBLE:
+      return MapConvert<To, double>(input);
     default: {
       const int scale = DecimalScale(from);
       return MapDecimal<To>(
@@ -119,11 +124,16 @@ arrow::Result<arrow::Datum> ArrowCast(const KernelInput& input) {
 arrow::Result<arrow::Datum> CastToNumber(const KernelInput& input) {
   if (input.arguments[0].type()->id() == Type::BOOL || input.type->id() == Type::BOOL) return ArrowCast(input);
   switch (input.type->id()) {
-    case Type::INT16: return CastTo<int16_t>(input);
-    case Type::INT32: return CastTo<int32_t>(input);
-    case Type::INT64: return CastTo<int64_t>(input);
-    case Type::FLOAT: return CastTo<float>(input);
-    default: return CastTo<double>(input);
+    case Type::INT16:
+      return CastTo<int16_t>(input);
+    case Type::INT32:
+      return CastTo<int32_t>(input);
+    case Type::INT64:
+      return CastTo<int64_t>(input);
+    case Type::FLOAT:
+      return CastTo<float>(input);
+    default:
+      return CastTo<double>(input);
   }
 }
 
@@ -160,7 +170,8 @@ template <typename Float, typename Out>
 arrow::Result<arrow::Datum> CastFloatToDecimal(const KernelInput& input) {
   const auto& type = checked_cast<const arrow::DecimalType&>(*input.type);
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
+                        arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
   const ValueReader<Float> reader(input.arguments[0]);
   Out* out = reinterpret_cast<Out*>(values->mutable_data());
   for (int64_t row = 0; row < input.num_rows; ++row) {

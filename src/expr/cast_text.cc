@@ -18,11 +18,13 @@ using arrow::internal::checked_cast;
 
 namespace {
 
-/// Parses every row that is not null into a fixed-width array: parse(std::string_view) returns Result of something that converts to Out.
+/// Parses every row that is not null into a fixed-width array: parse(std::string_view) returns Result of something that converts
+/// to Out.
 template <typename Out, typename ParseOne>
 arrow::Result<arrow::Datum> ParseRows(const KernelInput& input, ParseOne parse) {
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
+                        arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
   const BytesReader reader(input.arguments[0]);
   Out* out = reinterpret_cast<Out*>(values->mutable_data());
   for (int64_t row = 0; row < input.num_rows; ++row) {
@@ -84,15 +86,23 @@ arrow::Result<arrow::Datum> ParseByteStrings(const KernelInput& input) {
 arrow::Result<arrow::Datum> CastFromText(const KernelInput& input) {
   const arrow::DataType& type = *input.type;
   switch (type.id()) {
-    case Type::BOOL: return ParseBooleans(input);
-    case Type::INT16: return ParseRows<int16_t>(input, [](std::string_view text) { return ParseInteger(text, TypeClass::kInt16); });
-    case Type::INT32: return ParseRows<int32_t>(input, [](std::string_view text) { return ParseInteger(text, TypeClass::kInt32); });
-    case Type::INT64: return ParseRows<int64_t>(input, [](std::string_view text) { return ParseInteger(text, TypeClass::kInt64); });
-    case Type::FLOAT: return ParseRows<float>(input, ParseFloat);
-    case Type::DOUBLE: return ParseRows<double>(input, ParseDouble);
+    case Type::BOOL:
+      return ParseBooleans(input);
+    case Type::INT16:
+      return ParseRows<int16_t>(input, [](std::string_view text) { return ParseInteger(text, TypeClass::kInt16); });
+    case Type::INT32:
+      return ParseRows<int32_t>(input, [](std::string_view text) { return ParseInteger(text, TypeClass::kInt32); });
+    case Type::INT64:
+      return ParseRows<int64_t>(input, [](std::string_view text) { return ParseInteger(text, TypeClass::kInt64); });
+    case Type::FLOAT:
+      return ParseRows<float>(input, ParseFloat);
+    case Type::DOUBLE:
+      return ParseRows<double>(input, ParseDouble);
     case Type::DECIMAL64:
-    case Type::DECIMAL128: return ParseDecimals(input);
-    case Type::DATE32: return ParseRows<int32_t>(input, ParseDate);
+    case Type::DECIMAL128:
+      return ParseDecimals(input);
+    case Type::DATE32:
+      return ParseRows<int32_t>(input, ParseDate);
     case Type::TIME64: {
       const auto unit = checked_cast<const arrow::Time64Type&>(type).unit();
       return ParseRows<int64_t>(input, [unit](std::string_view text) { return ParseTime(text, unit); });
@@ -101,9 +111,12 @@ arrow::Result<arrow::Datum> CastFromText(const KernelInput& input) {
       const auto& timestamp = checked_cast<const arrow::TimestampType&>(type);
       return ParseRows<int64_t>(input, [&timestamp](std::string_view text) { return ParseTimestamp(text, timestamp); });
     }
-    case Type::INTERVAL_MONTH_DAY_NANO: return ParseRows<Interval>(input, [](std::string_view text) { return ParseInterval(text); });
-    case Type::BINARY: return ParseByteStrings(input);
-    case Type::EXTENSION: return ParseUuids(input);
+    case Type::INTERVAL_MONTH_DAY_NANO:
+      return ParseRows<Interval>(input, [](std::string_view text) { return ParseInterval(text); });
+    case Type::BINARY:
+      return ParseByteStrings(input);
+    case Type::EXTENSION:
+      return ParseUuids(input);
     default:
       return MakeError(ErrorKind::kUnsupported, "cannot cast type text to {}", SqlFamilyName(type));
   }
@@ -111,7 +124,8 @@ arrow::Result<arrow::Datum> CastFromText(const KernelInput& input) {
 
 arrow::Result<std::shared_ptr<arrow::Scalar>> ScalarFromText(std::string_view text, const TypePtr& type) {
   switch (type->id()) {
-    case Type::STRING: return std::make_shared<arrow::StringScalar>(std::string(text));
+    case Type::STRING:
+      return std::make_shared<arrow::StringScalar>(std::string(text));
     case Type::BOOL: {
       ARROW_ASSIGN_OR_RAISE(const bool value, ParseBoolean(text));
       return std::make_shared<arrow::BooleanScalar>(value);
@@ -166,7 +180,8 @@ arrow::Result<std::shared_ptr<arrow::Scalar>> ScalarFromText(std::string_view te
     }
     case Type::EXTENSION: {
       ARROW_ASSIGN_OR_RAISE(std::string value, ParseUuid(text));
-      const auto storage = std::make_shared<arrow::FixedSizeBinaryScalar>(arrow::Buffer::FromString(std::move(value)), arrow::fixed_size_binary(16));
+      const auto storage = std::make_shared<arrow::FixedSizeBinaryScalar>(arrow::Buffer::FromString(std::move(value)),
+                                                                          arrow::fixed_size_binary(16));
       return std::make_shared<arrow::ExtensionScalar>(storage, type);
     }
     default:
@@ -218,12 +233,18 @@ arrow::Result<arrow::Datum> PrintBooleans(const KernelInput& input) {
 arrow::Result<arrow::Datum> CastToText(const KernelInput& input) {
   const arrow::DataType& type = *input.arguments[0].type();
   switch (type.id()) {
-    case Type::BOOL: return PrintBooleans(input);
-    case Type::INT16: return PrintRows<int16_t>(input, [](int16_t value, std::string* out) { AppendInteger(value, out); });
-    case Type::INT32: return PrintRows<int32_t>(input, [](int32_t value, std::string* out) { AppendInteger(value, out); });
-    case Type::INT64: return PrintRows<int64_t>(input, AppendInteger);
-    case Type::FLOAT: return PrintRows<float>(input, AppendFloat);
-    case Type::DOUBLE: return PrintRows<double>(input, AppendDouble);
+    case Type::BOOL:
+      return PrintBooleans(input);
+    case Type::INT16:
+      return PrintRows<int16_t>(input, [](int16_t value, std::string* out) { AppendInteger(value, out); });
+    case Type::INT32:
+      return PrintRows<int32_t>(input, [](int32_t value, std::string* out) { AppendInteger(value, out); });
+    case Type::INT64:
+      return PrintRows<int64_t>(input, AppendInteger);
+    case Type::FLOAT:
+      return PrintRows<float>(input, AppendFloat);
+    case Type::DOUBLE:
+      return PrintRows<double>(input, AppendDouble);
     case Type::DECIMAL64:
     case Type::DECIMAL128: {
       const DecimalReader reader(input.arguments[0]);
@@ -233,7 +254,8 @@ arrow::Result<arrow::Datum> CastToText(const KernelInput& input) {
         return arrow::Status::OK();
       });
     }
-    case Type::DATE32: return PrintRows<int32_t>(input, AppendDate);
+    case Type::DATE32:
+      return PrintRows<int32_t>(input, AppendDate);
     case Type::TIME64: {
       const auto unit = checked_cast<const arrow::Time64Type&>(type).unit();
       return PrintRows<int64_t>(input, [unit](int64_t value, std::string* out) { AppendTime(value, unit, out); });
@@ -242,10 +264,13 @@ arrow::Result<arrow::Datum> CastToText(const KernelInput& input) {
       const auto& timestamp = checked_cast<const arrow::TimestampType&>(type);
       return PrintRows<int64_t>(input, [&timestamp](int64_t value, std::string* out) { AppendTimestamp(value, timestamp, out); });
     }
-    case Type::INTERVAL_MONTH_DAY_NANO: return PrintRows<Interval>(input, AppendInterval);
+    case Type::INTERVAL_MONTH_DAY_NANO:
+      return PrintRows<Interval>(input, AppendInterval);
     case Type::BINARY:
-    case Type::FIXED_SIZE_BINARY: return PrintBytes(input);
-    case Type::EXTENSION: return PrintUuids(input);
+    case Type::FIXED_SIZE_BINARY:
+      return PrintBytes(input);
+    case Type::EXTENSION:
+      return PrintUuids(input);
     default:
       return MakeError(ErrorKind::kUnsupported, "cannot cast type {} to text", SqlFamilyName(type));
   }

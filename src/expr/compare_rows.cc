@@ -62,7 +62,9 @@ class ValueComparer final : public NullAwareComparer {
       : NullAwareComparer(left, right), left_(arrow::Datum(left.data())), right_(arrow::Datum(right.data())), map_(map) {}
 
  protected:
-  int CompareValid(int64_t left_row, int64_t right_row) const override { return ThreeWay(map_(left_[left_row]), map_(right_[right_row])); }
+  int CompareValid(int64_t left_row, int64_t right_row) const override {
+    return ThreeWay(map_(left_[left_row]), map_(right_[right_row]));
+  }
 
  private:
   const Reader left_;
@@ -78,7 +80,9 @@ std::unique_ptr<RowComparer> MakeValueComparer(const arrow::Array& left, const a
 class BooleanComparer final : public NullAwareComparer {
  public:
   BooleanComparer(const arrow::Array& left, const arrow::Array& right)
-      : NullAwareComparer(left, right), left_(checked_cast<const arrow::BooleanArray&>(left)), right_(checked_cast<const arrow::BooleanArray&>(right)) {}
+      : NullAwareComparer(left, right),
+        left_(checked_cast<const arrow::BooleanArray&>(left)),
+        right_(checked_cast<const arrow::BooleanArray&>(right)) {}
 
  protected:
   int CompareValid(int64_t left_row, int64_t right_row) const override {
@@ -99,7 +103,8 @@ class ListComparer final : public NullAwareComparer {
   int CompareValid(int64_t left_row, int64_t right_row) const override {
     const int64_t left_length = left_.value_length(left_row), right_length = right_.value_length(right_row);
     for (int64_t i = 0; i < std::min(left_length, right_length); ++i) {
-      if (const int order = elements_->Compare(left_.value_offset(left_row) + i, right_.value_offset(right_row) + i); order != 0) return order;
+      if (const int order = elements_->Compare(left_.value_offset(left_row) + i, right_.value_offset(right_row) + i); order != 0)
+        return order;
     }
     return ThreeWay(left_length, right_length);
   }
@@ -112,7 +117,8 @@ class ListComparer final : public NullAwareComparer {
 
 class StructComparer final : public NullAwareComparer {
  public:
-  StructComparer(const arrow::Array& left, const arrow::Array& right, arrow::ArrayVector fields, std::vector<std::unique_ptr<RowComparer>> comparers)
+  StructComparer(const arrow::Array& left, const arrow::Array& right, arrow::ArrayVector fields,
+                 std::vector<std::unique_ptr<RowComparer>> comparers)
       : NullAwareComparer(left, right), fields_(std::move(fields)), comparers_(std::move(comparers)) {}
 
  protected:
@@ -145,18 +151,26 @@ arrow::Result<std::unique_ptr<RowComparer>> MakeStruct(const arrow::StructArray&
 arrow::Result<std::unique_ptr<RowComparer>> RowComparer::Make(const arrow::Array& left, const arrow::Array& right) {
   const auto same = [](const auto& value) { return value; };
   switch (left.type_id()) {
-    case Type::BOOL: return std::make_unique<BooleanComparer>(left, right);
-    case Type::INT16: return MakeValueComparer<ValueReader<int16_t>>(left, right, same);
+    case Type::BOOL:
+      return std::make_unique<BooleanComparer>(left, right);
+    case Type::INT16:
+      return MakeValueComparer<ValueReader<int16_t>>(left, right, same);
     case Type::INT32:
-    case Type::DATE32: return MakeValueComparer<ValueReader<int32_t>>(left, right, same);
+    case Type::DATE32:
+      return MakeValueComparer<ValueReader<int32_t>>(left, right, same);
     case Type::INT64:
     case Type::TIME64:
-    case Type::TIMESTAMP: return MakeValueComparer<ValueReader<int64_t>>(left, right, same);
+    case Type::TIMESTAMP:
+      return MakeValueComparer<ValueReader<int64_t>>(left, right, same);
     case Type::DECIMAL64:
-    case Type::DECIMAL128: return MakeValueComparer<DecimalReader>(left, right, same);
-    case Type::FLOAT: return MakeValueComparer<ValueReader<float>>(left, right, same);
-    case Type::DOUBLE: return MakeValueComparer<ValueReader<double>>(left, right, same);
-    case Type::INTERVAL_MONTH_DAY_NANO: return MakeValueComparer<ValueReader<Interval>>(left, right, IntervalSpan);
+    case Type::DECIMAL128:
+      return MakeValueComparer<DecimalReader>(left, right, same);
+    case Type::FLOAT:
+      return MakeValueComparer<ValueReader<float>>(left, right, same);
+    case Type::DOUBLE:
+      return MakeValueComparer<ValueReader<double>>(left, right, same);
+    case Type::INTERVAL_MONTH_DAY_NANO:
+      return MakeValueComparer<ValueReader<Interval>>(left, right, IntervalSpan);
     case Type::STRING:
     case Type::BINARY:
     case Type::FIXED_SIZE_BINARY:
@@ -169,8 +183,10 @@ arrow::Result<std::unique_ptr<RowComparer>> RowComparer::Make(const arrow::Array
       ARROW_ASSIGN_OR_RAISE(auto elements, Make(*left_list.values(), *right_list.values()));
       return std::make_unique<ListComparer>(left_list, right_list, std::move(elements));
     }
-    case Type::STRUCT: return MakeStruct(checked_cast<const arrow::StructArray&>(left), checked_cast<const arrow::StructArray&>(right));
-    default: break;
+    case Type::STRUCT:
+      return MakeStruct(checked_cast<const arrow::StructArray&>(left), checked_cast<const arrow::StructArray&>(right));
+    default:
+      break;
   }
   return MakeError(ErrorKind::kUnsupported, "could not identify a comparison function for type {}", SqlTypeName(*left.type()));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares single rows of two arrays of any type, nested ones included, in PostgreSQL's order: within lists and structs NULL equals NULL and comes last,
-// a list that is a prefix of another comes first.
+// Compares single rows of two arrays of any type, nested ones included, in PostgreSQL's order: within lists and structs NULL
+// equals NULL and comes last, a list that is a prefix of another comes first.
 #pragma once
 
 #include <arrow/array.h>
@@ -19,7 +19,8 @@ namespace icebound::expr {
 class RowComparer {
  public:
   virtual ~RowComparer() = default;
-  /// Both arrays have one logical type (integers and decimals of any width and scale may differ only at the top). kUnsupported for maps and unions.
+  /// Both arrays have one logical type (integers and decimals of any width and scale may differ only at the top). kUnsupported
+  /// for maps and unions.
   static arrow::Result<std::unique_ptr<RowComparer>> Make(const arrow::Array& left, const arrow::Array& right);
 
   /// Negative, zero or positive.

@@ -23,39 +23,58 @@ int ThreeWay(const T& left, const T& right) {
 /// An integer, date or decimal of any width, unscaled.
 std::optional<Int128> ExactValue(const arrow::Scalar& scalar) {
   switch (scalar.type->id()) {
-    case Type::INT8: return ScalarValue<int8_t>(scalar);
-    case Type::UINT8: return ScalarValue<uint8_t>(scalar);
-    case Type::INT16: return ScalarValue<int16_t>(scalar);
-    case Type::UINT16: return ScalarValue<uint16_t>(scalar);
+    case Type::INT8:
+      return ScalarValue<int8_t>(scalar);
+    case Type::UINT8:
+      return ScalarValue<uint8_t>(scalar);
+    case Type::INT16:
+      return ScalarValue<int16_t>(scalar);
+    case Type::UINT16:
+      return ScalarValue<uint16_t>(scalar);
     case Type::INT32:
     case Type::DATE32:
-    case Type::DECIMAL32: return ScalarValue<int32_t>(scalar);
-    case Type::UINT32: return ScalarValue<uint32_t>(scalar);
+    case Type::DECIMAL32:
+      return ScalarValue<int32_t>(scalar);
+    case Type::UINT32:
+      return ScalarValue<uint32_t>(scalar);
     case Type::INT64:
-    case Type::DECIMAL64: return ScalarValue<int64_t>(scalar);
-    case Type::UINT64: return ScalarValue<uint64_t>(scalar);
-    case Type::DECIMAL128: return ScalarValue<Int128>(scalar);
-    default: return std::nullopt;
+    case Type::DECIMAL64:
+      return ScalarValue<int64_t>(scalar);
+    case Type::UINT64:
+      return ScalarValue<uint64_t>(scalar);
+    case Type::DECIMAL128:
+      return ScalarValue<Int128>(scalar);
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<double> FloatingValue(const arrow::Scalar& scalar) {
   switch (scalar.type->id()) {
-    case Type::FLOAT: return ScalarValue<float>(scalar);
-    case Type::DOUBLE: return ScalarValue<double>(scalar);
-    default: return std::nullopt;
+    case Type::FLOAT:
+      return ScalarValue<float>(scalar);
+    case Type::DOUBLE:
+      return ScalarValue<double>(scalar);
+    default:
+      return std::nullopt;
   }
 }
 
 /// Nanoseconds of a timestamp or time.
 std::optional<Int128> InstantValue(const arrow::Scalar& scalar) {
   constexpr int64_t kNanosPerUnit[] = {1'000'000'000, 1'000'000, 1'000, 1};
-  const auto in_unit = [&](int64_t value, arrow::TimeUnit::type unit) { return static_cast<Int128>(value) * kNanosPerUnit[static_cast<int>(unit)]; };
+  const auto in_unit = [&](int64_t value, arrow::TimeUnit::type unit) {
+    return static_cast<Int128>(value) * kNanosPerUnit[static_cast<int>(unit)];
+  };
   switch (scalar.type->id()) {
-    case Type::TIMESTAMP: return in_unit(ScalarValue<int64_t>(scalar), checked_cast<const arrow::TimestampType&>(*scalar.type).unit());
-    case Type::TIME64: return in_unit(ScalarValue<int64_t>(scalar), checked_cast<const arrow::Time64Type&>(*scalar.type).unit());
-    case Type::TIME32: return in_unit(ScalarValue<int32_t>(scalar), checked_cast<const arrow::Time32Type&>(*scalar.type).unit());
-    default: return std::nullopt;
+    case Type::TIMESTAMP:
+      return in_unit(ScalarValue<int64_t>(scalar), checked_cast<const arrow::TimestampType&>(*scalar.type).unit());
+    case Type::TIME64:
+      return in_unit(ScalarValue<int64_t>(scalar), checked_cast<const arrow::Time64Type&>(*scalar.type).unit());
+    case Type::TIME32:
+      return in_unit(ScalarValue<int32_t>(scalar), checked_cast<const arrow::Time32Type&>(*scalar.type).unit());
+    default:
+      return std::nullopt;
   }
 }
 
@@ -87,7 +106,8 @@ std::optional<std::string_view> BytesOfScalar(const arrow::Scalar& scalar) {
 std::optional<int> CompareScalars(const arrow::Scalar& left, const arrow::Scalar& right) {
   if (!left.is_valid || !right.is_valid) return std::nullopt;
   if (left.type->id() == Type::BOOL && right.type->id() == Type::BOOL) {
-    return ThreeWay<int>(checked_cast<const arrow::BooleanScalar&>(left).value, checked_cast<const arrow::BooleanScalar&>(right).value);
+    return ThreeWay<int>(checked_cast<const arrow::BooleanScalar&>(left).value,
+                         checked_cast<const arrow::BooleanScalar&>(right).value);
   }
   const bool left_date = ClassOf(*left.type) == TypeClass::kDate, right_date = ClassOf(*right.type) == TypeClass::kDate;
   const auto left_exact = ExactValue(left), right_exact = ExactValue(right);

@@ -9,8 +9,9 @@
 
 namespace icebound::expr {
 
-/// Negative, zero or positive in the order of the comparison operators (see functions_comparison.cc); nullopt when either is null or the two cannot be
-/// compared. Numbers of different types compare by value, timestamps of different units as instants. Needs no memory pool.
+/// Negative, zero or positive in the order of the comparison operators (see functions_comparison.cc); nullopt when either is null
+/// or the two cannot be compared. Numbers of different types compare by value, timestamps of different units as instants. Needs
+/// no memory pool.
 std::optional<int> CompareScalars(const arrow::Scalar& left, const arrow::Scalar& right);
 
 /// The bytes of a text, bytea or uuid scalar; nullopt for others.

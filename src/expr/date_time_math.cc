@@ -51,11 +51,13 @@ bool AddInterval(int64_t value, const Interval& interval, bool nanoseconds, int6
 }
 
 bool NegateInterval(const Interval& interval, Interval* out) {
-  return Store(-static_cast<int64_t>(interval.months), -static_cast<int64_t>(interval.days), -static_cast<Int128>(interval.nanoseconds), out);
+  return Store(-static_cast<int64_t>(interval.months), -static_cast<int64_t>(interval.days),
+               -static_cast<Int128>(interval.nanoseconds), out);
 }
 
 bool SumIntervals(const Interval& left, const Interval& right, Interval* out) {
-  return Store(int64_t{left.months} + right.months, int64_t{left.days} + right.days, static_cast<Int128>(left.nanoseconds) + right.nanoseconds, out);
+  return Store(int64_t{left.months} + right.months, int64_t{left.days} + right.days,
+               static_cast<Int128>(left.nanoseconds) + right.nanoseconds, out);
 }
 
 namespace {
@@ -76,20 +78,25 @@ bool ScaleFields(const Interval& interval, Scale scale, Interval* out) {
   }
   const double micros = std::rint(scale(static_cast<double>(interval.nanoseconds) / 1000) + seconds * 1e6);
   if (!FitsInt32(total_days) || !(std::fabs(micros) < 9.2e15)) return false;
-  return Store(static_cast<int64_t>(whole_months), static_cast<int64_t>(total_days), static_cast<Int128>(micros) * kNanosPerMicro, out);
+  return Store(static_cast<int64_t>(whole_months), static_cast<int64_t>(total_days), static_cast<Int128>(micros) * kNanosPerMicro,
+               out);
 }
 
 }  // namespace
 
 bool MultiplyInterval(const Interval& interval, double factor, Interval* out) {
-  return ScaleFields(interval, [factor](double field) { return field * factor; }, out);
+  return ScaleFields(
+      interval, [factor](double field) { return field * factor; }, out);
 }
 
 bool DivideInterval(const Interval& interval, double divisor, Interval* out) {
-  return ScaleFields(interval, [divisor](double field) { return field / divisor; }, out);
+  return ScaleFields(
+      interval, [divisor](double field) { return field / divisor; }, out);
 }
 
-bool DifferenceAsInterval(Int128 nanos, Interval* out) { return Store<Int128>(0, nanos / kNanosPerDay, nanos % kNanosPerDay, out); }
+bool DifferenceAsInterval(Int128 nanos, Interval* out) {
+  return Store<Int128>(0, nanos / kNanosPerDay, nanos % kNanosPerDay, out);
+}
 
 Interval Age(int64_t later_us, int64_t earlier_us) {
   const bool negative = later_us < earlier_us;

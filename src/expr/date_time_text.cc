@@ -77,8 +77,8 @@ int64_t FractionNanos(std::string_view digits) {
 }
 
 int MonthFromWord(std::string_view word) {
-  constexpr std::array<std::string_view, 12> kMonths = {"january", "february", "march", "april", "may", "june",
-                                                        "july", "august", "september", "october", "november", "december"};
+  constexpr std::array<std::string_view, 12> kMonths = {"january", "february", "march",     "april",   "may",      "june",
+                                                        "july",    "august",   "september", "october", "november", "december"};
   if (word.size() < 3) return 0;
   for (size_t i = 0; i < kMonths.size(); ++i) {
     if (EqualsIgnoreCase(word, kMonths[i]) || (EqualsIgnoreCase(word, kMonths[i].substr(0, 3)))) return static_cast<int>(i) + 1;
@@ -215,7 +215,8 @@ arrow::Result<std::optional<int64_t>> TakeZone(Cursor* cursor, std::string_view 
       for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
       return MakeError(ErrorKind::kExecution, "time zone \"{}\" not recognized", name);
     }
-    const bool is_utc = EqualsIgnoreCase(word, "z") || EqualsIgnoreCase(word, "utc") || EqualsIgnoreCase(word, "gmt") || EqualsIgnoreCase(word, "zulu");
+    const bool is_utc = EqualsIgnoreCase(word, "z") || EqualsIgnoreCase(word, "utc") || EqualsIgnoreCase(word, "gmt") ||
+                        EqualsIgnoreCase(word, "zulu");
     if (!is_utc) return std::nullopt;
     *cursor = after;
     return 0;
@@ -232,8 +233,10 @@ arrow::Result<std::optional<int64_t>> TakeZone(Cursor* cursor, std::string_view 
     minute = Number(cursor->TakeDigits());
     if (cursor->Take(':')) second = Number(cursor->TakeDigits());
   }
-  if (hour < 0 || minute < 0 || second < 0 || first.size() > 4 || first.size() == 3) return InvalidSyntax("timestamp with time zone", text);
-  if (hour > 15 || minute > 59 || second > 59) return MakeError(ErrorKind::kExecution, "time zone displacement out of range: \"{}\"", text);
+  if (hour < 0 || minute < 0 || second < 0 || first.size() > 4 || first.size() == 3)
+    return InvalidSyntax("timestamp with time zone", text);
+  if (hour > 15 || minute > 59 || second > 59)
+    return MakeError(ErrorKind::kExecution, "time zone displacement out of range: \"{}\"", text);
   return sign * (hour * 3600 + minute * 60 + second);
 }
 
@@ -284,7 +287,8 @@ arrow::Result<int64_t> ParseTimestamp(std::string_view text, const arrow::Timest
   ARROW_ASSIGN_OR_RAISE(const auto zone_seconds, TakeZone(&cursor, text));
   if (!cursor.AtEnd()) return InvalidSyntax(name, text);
   const bool is_nano = type.unit() == arrow::TimeUnit::NANO;
-  const Int128 value = static_cast<Int128>(*days) * (is_nano ? kNanosPerDay : kMicrosPerDay) + (is_nano ? nanos : RoundToMicros(nanos)) -
+  const Int128 value = static_cast<Int128>(*days) * (is_nano ? kNanosPerDay : kMicrosPerDay) +
+                       (is_nano ? nanos : RoundToMicros(nanos)) -
                        static_cast<Int128>(zoned ? zone_seconds.value_or(0) : 0) * (is_nano ? 1'000'000'000 : kMicrosPerSecond);
   if (value != static_cast<int64_t>(value)) return MakeError(ErrorKind::kExecution, "timestamp out of range: \"{}\"", text);
   return static_cast<int64_t>(value);
@@ -297,21 +301,75 @@ std::optional<DateTimeField> FieldFromWord(std::string_view word) {
   };
   using enum DateTimeField;
   static constexpr Entry kWords[] = {
-      {"us", kMicroseconds}, {"usec", kMicroseconds}, {"usecs", kMicroseconds}, {"usecond", kMicroseconds}, {"useconds", kMicroseconds},
-      {"microsecond", kMicroseconds}, {"microseconds", kMicroseconds}, {"microsecon", kMicroseconds},
-      {"ms", kMilliseconds}, {"msec", kMilliseconds}, {"msecs", kMilliseconds}, {"msecond", kMilliseconds}, {"mseconds", kMilliseconds},
-      {"millisecond", kMilliseconds}, {"milliseconds", kMilliseconds}, {"millisecon", kMilliseconds},
-      {"s", kSecond}, {"sec", kSecond}, {"secs", kSecond}, {"second", kSecond}, {"seconds", kSecond},
-      {"m", kMinute}, {"min", kMinute}, {"mins", kMinute}, {"minute", kMinute}, {"minutes", kMinute},
-      {"h", kHour}, {"hr", kHour}, {"hrs", kHour}, {"hour", kHour}, {"hours", kHour},
-      {"d", kDay}, {"day", kDay}, {"days", kDay}, {"w", kWeek}, {"week", kWeek}, {"weeks", kWeek},
-      {"mon", kMonth}, {"mons", kMonth}, {"month", kMonth}, {"months", kMonth}, {"qtr", kQuarter}, {"quarter", kQuarter},
-      {"y", kYear}, {"yr", kYear}, {"yrs", kYear}, {"year", kYear}, {"years", kYear},
-      {"dec", kDecade}, {"decs", kDecade}, {"decade", kDecade}, {"decades", kDecade},
-      {"c", kCentury}, {"cent", kCentury}, {"century", kCentury}, {"centuries", kCentury},
-      {"mil", kMillennium}, {"mils", kMillennium}, {"millennium", kMillennium}, {"millennia", kMillennium},
-      {"dow", kDayOfWeek}, {"isodow", kIsoDayOfWeek}, {"doy", kDayOfYear}, {"isoyear", kIsoYear}, {"epoch", kEpoch}, {"julian", kJulian},
-      {"timezone", kTimezone}, {"timezone_hour", kTimezoneHour}, {"timezone_minute", kTimezoneMinute},
+      {"us", kMicroseconds},
+      {"usec", kMicroseconds},
+      {"usecs", kMicroseconds},
+      {"usecond", kMicroseconds},
+      {"useconds", kMicroseconds},
+      {"microsecond", kMicroseconds},
+      {"microseconds", kMicroseconds},
+      {"microsecon", kMicroseconds},
+      {"ms", kMilliseconds},
+      {"msec", kMilliseconds},
+      {"msecs", kMilliseconds},
+      {"msecond", kMilliseconds},
+      {"mseconds", kMilliseconds},
+      {"millisecond", kMilliseconds},
+      {"milliseconds", kMilliseconds},
+      {"millisecon", kMilliseconds},
+      {"s", kSecond},
+      {"sec", kSecond},
+      {"secs", kSecond},
+      {"second", kSecond},
+      {"seconds", kSecond},
+      {"m", kMinute},
+      {"min", kMinute},
+      {"mins", kMinute},
+      {"minute", kMinute},
+      {"minutes", kMinute},
+      {"h", kHour},
+      {"hr", kHour},
+      {"hrs", kHour},
+      {"hour", kHour},
+      {"hours", kHour},
+      {"d", kDay},
+      {"day", kDay},
+      {"days", kDay},
+      {"w", kWeek},
+      {"week", kWeek},
+      {"weeks", kWeek},
+      {"mon", kMonth},
+      {"mons", kMonth},
+      {"month", kMonth},
+      {"months", kMonth},
+      {"qtr", kQuarter},
+      {"quarter", kQuarter},
+      {"y", kYear},
+      {"yr", kYear},
+      {"yrs", kYear},
+      {"year", kYear},
+      {"years", kYear},
+      {"dec", kDecade},
+      {"decs", kDecade},
+      {"decade", kDecade},
+      {"decades", kDecade},
+      {"c", kCentury},
+      {"cent", kCentury},
+      {"century", kCentury},
+      {"centuries", kCentury},
+      {"mil", kMillennium},
+      {"mils", kMillennium},
+      {"millennium", kMillennium},
+      {"millennia", kMillennium},
+      {"dow", kDayOfWeek},
+      {"isodow", kIsoDayOfWeek},
+      {"doy", kDayOfYear},
+      {"isoyear", kIsoYear},
+      {"epoch", kEpoch},
+      {"julian", kJulian},
+      {"timezone", kTimezone},
+      {"timezone_hour", kTimezoneHour},
+      {"timezone_minute", kTimezoneMinute},
   };
   for (const Entry& entry : kWords) {
     if (EqualsIgnoreCase(entry.word, word)) return entry.field;
@@ -332,21 +390,33 @@ class IntervalSum {
   bool Add(int64_t sign, int64_t whole, int64_t fraction_nanos, DateTimeField field) {
     using enum DateTimeField;
     switch (field) {
-      case kMicroseconds: return AddNanos(sign, whole, fraction_nanos, 1'000);
-      case kMilliseconds: return AddNanos(sign, whole, fraction_nanos, 1'000'000);
-      case kSecond: return AddNanos(sign, whole, fraction_nanos, 1'000'000'000);
-      case kMinute: return AddNanos(sign, whole, fraction_nanos, 60'000'000'000);
-      case kHour: return AddNanos(sign, whole, fraction_nanos, 3'600'000'000'000);
-      case kDay: return AddDays(sign, whole, fraction_nanos, 1);
-      case kWeek: return AddDays(sign, whole, fraction_nanos, 7);
+      case kMicroseconds:
+        return AddNanos(sign, whole, fraction_nanos, 1'000);
+      case kMilliseconds:
+        return AddNanos(sign, whole, fraction_nanos, 1'000'000);
+      case kSecond:
+        return AddNanos(sign, whole, fraction_nanos, 1'000'000'000);
+      case kMinute:
+        return AddNanos(sign, whole, fraction_nanos, 60'000'000'000);
+      case kHour:
+        return AddNanos(sign, whole, fraction_nanos, 3'600'000'000'000);
+      case kDay:
+        return AddDays(sign, whole, fraction_nanos, 1);
+      case kWeek:
+        return AddDays(sign, whole, fraction_nanos, 7);
       case kMonth:
         months_ += static_cast<Int128>(sign) * whole;
         return AddDays(sign, 0, fraction_nanos, 30);
-      case kYear: return AddMonths(sign, whole, fraction_nanos, 12);
-      case kDecade: return AddMonths(sign, whole, fraction_nanos, 120);
-      case kCentury: return AddMonths(sign, whole, fraction_nanos, 1200);
-      case kMillennium: return AddMonths(sign, whole, fraction_nanos, 12000);
-      default: return false;
+      case kYear:
+        return AddMonths(sign, whole, fraction_nanos, 12);
+      case kDecade:
+        return AddMonths(sign, whole, fraction_nanos, 120);
+      case kCentury:
+        return AddMonths(sign, whole, fraction_nanos, 1200);
+      case kMillennium:
+        return AddMonths(sign, whole, fraction_nanos, 12000);
+      default:
+        return false;
     }
   }
   void AddTime(int64_t sign, int64_t nanos) { nanos_ += static_cast<Int128>(sign) * nanos; }
@@ -358,7 +428,8 @@ class IntervalSum {
   arrow::Result<Interval> Finish(std::string_view text) const {
     const Int128 micros = (nanos_ < 0 ? nanos_ - 500 : nanos_ + 500) / 1000;  // PostgreSQL keeps microseconds.
     const Int128 nanos = micros * 1000;
-    if (months_ != static_cast<int32_t>(months_) || days_ != static_cast<int32_t>(days_) || nanos != static_cast<int64_t>(nanos)) {
+    if (months_ != static_cast<int32_t>(months_) || days_ != static_cast<int32_t>(days_) ||
+        nanos != static_cast<int64_t>(nanos)) {
       return IntervalFieldOutOfRange(text);
     }
     return Interval{static_cast<int32_t>(months_), static_cast<int32_t>(days_), static_cast<int64_t>(nanos)};
@@ -366,7 +437,8 @@ class IntervalSum {
 
  private:
   bool AddNanos(int64_t sign, int64_t whole, int64_t fraction_nanos, int64_t unit_nanos) {
-    nanos_ += static_cast<Int128>(sign) * (static_cast<Int128>(whole) * unit_nanos + static_cast<Int128>(fraction_nanos) * unit_nanos / 1'000'000'000);
+    nanos_ += static_cast<Int128>(sign) *
+              (static_cast<Int128>(whole) * unit_nanos + static_cast<Int128>(fraction_nanos) * unit_nanos / 1'000'000'000);
     return true;
   }
   bool AddDays(int64_t sign, int64_t whole, int64_t fraction_nanos, int64_t unit_days) {
@@ -377,8 +449,8 @@ class IntervalSum {
   }
   /// A fraction of a year is rounded to whole months.
   bool AddMonths(int64_t sign, int64_t whole, int64_t fraction_nanos, int64_t unit_months) {
-    months_ += static_cast<Int128>(sign) *
-               (static_cast<Int128>(whole) * unit_months + (static_cast<Int128>(fraction_nanos) * unit_months + 500'000'000) / 1'000'000'000);
+    months_ += static_cast<Int128>(sign) * (static_cast<Int128>(whole) * unit_months +
+                                            (static_cast<Int128>(fraction_nanos) * unit_months + 500'000'000) / 1'000'000'000);
     return true;
   }
 
@@ -402,13 +474,26 @@ bool TakeIsoInterval(Cursor* cursor, IntervalSum* sum) {
     using enum DateTimeField;
     DateTimeField field;
     switch (cursor->Peek()) {
-      case 'Y': field = kYear; break;
-      case 'M': field = time ? kMinute : kMonth; break;
-      case 'W': field = kWeek; break;
-      case 'D': field = kDay; break;
-      case 'H': field = kHour; break;
-      case 'S': field = kSecond; break;
-      default: return false;
+      case 'Y':
+        field = kYear;
+        break;
+      case 'M':
+        field = time ? kMinute : kMonth;
+        break;
+      case 'W':
+        field = kWeek;
+        break;
+      case 'D':
+        field = kDay;
+        break;
+      case 'H':
+        field = kHour;
+        break;
+      case 'S':
+        field = kSecond;
+        break;
+      default:
+        return false;
     }
     cursor->Skip();
     sum->Add(sign, whole, fraction, field);

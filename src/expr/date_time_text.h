@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dates, times, timestamps and intervals as text, read and printed as PostgreSQL does with DateStyle ISO, MDY and IntervalStyle postgres, in UTC.
-// Not read: infinity, named time zones in a literal, and words that depend on the clock (now, today). All functions are pure.
+// Dates, times, timestamps and intervals as text, read and printed as PostgreSQL does with DateStyle ISO, MDY and IntervalStyle
+// postgres, in UTC. Not read: infinity, named time zones in a literal, and words that depend on the clock (now, today). All
+// functions are pure.
 #pragma once
 
 #include <arrow/result.h>
@@ -18,7 +19,8 @@ using Interval = arrow::MonthDayNanoIntervalType::MonthDayNanos;
 
 /// Days since 1970-01-01.
 arrow::Result<int32_t> ParseDate(std::string_view text);
-/// Microseconds (or nanoseconds) since midnight. 24:00:00, which PostgreSQL allows, has no place in Arrow's type and is out of range.
+/// Microseconds (or nanoseconds) since midnight. 24:00:00, which PostgreSQL allows, has no place in Arrow's type and is out of
+/// range.
 arrow::Result<int64_t> ParseTime(std::string_view text, arrow::TimeUnit::type unit);
 /// A zone in the text is applied when the type has one and ignored otherwise, as in PostgreSQL.
 arrow::Result<int64_t> ParseTimestamp(std::string_view text, const arrow::TimestampType& type);
@@ -32,8 +34,28 @@ void AppendInterval(const Interval& interval, std::string* out);
 
 /// The unit a word means ("mons", "hr"), for intervals, EXTRACT and date_trunc.
 enum class DateTimeField {
-  kMicroseconds, kMilliseconds, kSecond, kMinute, kHour, kDay, kWeek, kMonth, kQuarter, kYear, kDecade, kCentury, kMillennium,
-  kDayOfWeek, kIsoDayOfWeek, kDayOfYear, kIsoYear, kEpoch, kJulian, kTimezone, kTimezoneHour, kTimezoneMinute,
+  kMicroseconds,
+  kMilliseconds,
+  kSecond,
+  kMinute,
+  kHour,
+  kDay,
+  kWeek,
+  kMonth,
+  kQuarter,
+  kYear,
+  kDecade,
+  kCentury,
+  kMillennium,
+  kDayOfWeek,
+  kIsoDayOfWeek,
+  kDayOfYear,
+  kIsoYear,
+  kEpoch,
+  kJulian,
+  kTimezone,
+  kTimezoneHour,
+  kTimezoneMinute,
 };
 /// nullopt when the word is no unit.
 std::optional<DateTimeField> FieldFromWord(std::string_view word);

@@ -23,7 +23,9 @@ constexpr int kProductScale = 20;
 
 using Wide256 = arrow::BasicDecimal256;
 
-Wide256 Widen(Int128 value) { return Wide256(arrow::BasicDecimal128(static_cast<int64_t>(value >> 64), static_cast<uint64_t>(value))); }
+Wide256 Widen(Int128 value) {
+  return Wide256(arrow::BasicDecimal128(static_cast<int64_t>(value >> 64), static_cast<uint64_t>(value)));
+}
 
 /// False when the value needs more than 38 digits.
 bool Narrow(const Wide256& wide, Int128* out) {
@@ -35,10 +37,10 @@ bool Narrow(const Wide256& wide, Int128* out) {
 
 /// How a kernel moves its operands and checks its result.
 struct DecimalShapes {
-  int left_shift = 0;   ///< digits to multiply the left operand with
+  int left_shift = 0;  ///< digits to multiply the left operand with
   int right_shift = 0;
-  int reduce = 0;       ///< digits a product loses
-  Int128 limit = 0;     ///< results reach from -limit to limit, exclusively
+  int reduce = 0;    ///< digits a product loses
+  Int128 limit = 0;  ///< results reach from -limit to limit, exclusively
 };
 
 template <typename Wide>
@@ -57,13 +59,16 @@ Wide WrappingSubtract(Wide a, Wide b) {
   return static_cast<Wide>(static_cast<Unsigned>(a) - static_cast<Unsigned>(b));
 }
 
-/// Results that always fit: loops without a check. Wrapping, because null slots and values beyond a column's precision hold anything.
+/// Results that always fit: loops without a check. Wrapping, because null slots and values beyond a column's precision hold
+/// anything.
 template <typename Wide, typename Out, typename Op>
 arrow::Result<Datum> MapUnchecked(const KernelInput& input, const DecimalShapes& shapes, Op op) {
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
+                        arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
   const DecimalReader left_reader(input.arguments[0]), right_reader(input.arguments[1]);
-  const Wide left_factor = static_cast<Wide>(PowerOfTen(shapes.left_shift)), right_factor = static_cast<Wide>(PowerOfTen(shapes.right_shift));
+  const Wide left_factor = static_cast<Wide>(PowerOfTen(shapes.left_shift)),
+             right_factor = static_cast<Wide>(PowerOfTen(shapes.right_shift));
   Out* out = reinterpret_cast<Out*>(values->mutable_data());
   Wide left[kBlockRows], right[kBlockRows];
   if (input.arguments[1].is_scalar()) right_reader.Read(0, kBlockRows, right);
@@ -89,7 +94,8 @@ arrow::Status DecimalFailure(uint8_t failure, const KernelInput& input) {
 template <typename Out, typename Op>
 arrow::Result<Datum> MapChecked(const KernelInput& input, const DecimalShapes& shapes, Op op) {
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
+                        arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
   const DecimalReader left_reader(input.arguments[0]), right_reader(input.arguments[1]);
   Out* out = reinterpret_cast<Out*>(values->mutable_data());
   const auto checked = [&](Int128 left, Int128 right, Int128* result) -> uint8_t {
@@ -207,7 +213,8 @@ arrow::Result<Datum> Multiply(const KernelInput& input, DecimalShapes shapes) {
   shapes.reduce = left.scale + right.scale - DecimalScale(*input.type);
   if (shapes.reduce > 0 || left.precision + right.precision > checked_cast<const arrow::DecimalType&>(*input.type).precision()) {
     const int reduce = shapes.reduce;
-    return MapChecked<Out>(input, shapes, [reduce](Int128 a, Int128 b, Int128* out) { return MultiplyReduced(a, b, reduce, out); });
+    return MapChecked<Out>(input, shapes,
+                           [reduce](Int128 a, Int128 b, Int128* out) { return MultiplyReduced(a, b, reduce, out); });
   }
   if (left.precision <= 18 && right.precision <= 18) {
     return MapUnchecked<int64_t, Out>(input, shapes, [](int64_t a, int64_t b) {
@@ -228,8 +235,10 @@ arrow::Result<Datum> Run(DecimalOperation operation, const KernelInput& input) {
   shapes.limit = PowerOfTen(type.precision());
   switch (operation) {
     case DecimalOperation::kAdd:
-    case DecimalOperation::kSubtract: return AddOrSubtract<Out>(operation, input, shapes);
-    case DecimalOperation::kMultiply: return Multiply<Out>(input, shapes);
+    case DecimalOperation::kSubtract:
+      return AddOrSubtract<Out>(operation, input, shapes);
+    case DecimalOperation::kMultiply:
+      return Multiply<Out>(input, shapes);
     case DecimalOperation::kDivide: {
       const int shift = type.scale() - OperandOf(input, 0).scale + OperandOf(input, 1).scale;
       return MapChecked<Out>(input, shapes, [shift](Int128 a, Int128 b, Int128* out) { return Divide(a, b, shift, out); });

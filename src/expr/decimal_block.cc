@@ -33,7 +33,8 @@ Int128 DecimalScalarValue(const arrow::Scalar& scalar) {
 }
 
 std::shared_ptr<arrow::Scalar> MakeDecimalScalar(Int128 value, const TypePtr& type) {
-  if (type->id() == arrow::Type::DECIMAL64) return std::make_shared<arrow::Decimal64Scalar>(arrow::Decimal64(static_cast<int64_t>(value)), type);
+  if (type->id() == arrow::Type::DECIMAL64)
+    return std::make_shared<arrow::Decimal64Scalar>(arrow::Decimal64(static_cast<int64_t>(value)), type);
   return std::make_shared<arrow::Decimal128Scalar>(
       arrow::Decimal128(static_cast<int64_t>(value >> 64), static_cast<uint64_t>(value)), type);
 }
@@ -64,10 +65,14 @@ void DecimalReader::ReadAs(int64_t begin, int64_t count, Wide* out) const {
     }
   };
   switch (byte_width_) {
-    case 2: return read(int16_t{});
-    case 4: return read(int32_t{});
-    case 8: return read(int64_t{});
-    default: return read(Int128{});
+    case 2:
+      return read(int16_t{});
+    case 4:
+      return read(int32_t{});
+    case 8:
+      return read(int64_t{});
+    default:
+      return read(Int128{});
   }
 }
 

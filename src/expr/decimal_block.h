@@ -75,11 +75,13 @@ inline bool MultiplyByPowerOfTen(Int128 value, int digits, Int128* out) {
 inline void StoreDecimal(Int128 value, Int128* out) { std::memcpy(out, &value, sizeof(value)); }
 inline void StoreDecimal(Int128 value, int64_t* out) { *out = static_cast<int64_t>(value); }
 
-/// Applies op(Int128 value, Out* out), which returns a Failure, to the first argument, a decimal or integer; in two passes as MapUnary.
+/// Applies op(Int128 value, Out* out), which returns a Failure, to the first argument, a decimal or integer; in two passes as
+/// MapUnary.
 template <typename Out, typename Op>
 arrow::Result<arrow::Datum> MapDecimal(const KernelInput& input, Op op, FailureStatus on_failure) {
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
+                        arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
   const DecimalReader reader(input.arguments[0]);
   Out* out = reinterpret_cast<Out*>(values->mutable_data());
   Int128 block[kBlockRows];

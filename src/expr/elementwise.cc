@@ -23,7 +23,8 @@ const std::shared_ptr<arrow::Buffer>* ValidityOf(const arrow::ArrayData& data) {
 
 }  // namespace
 
-arrow::Result<std::shared_ptr<arrow::Buffer>> CombinedValidity(std::span<const arrow::Datum> arguments, int64_t num_rows, arrow::MemoryPool* pool) {
+arrow::Result<std::shared_ptr<arrow::Buffer>> CombinedValidity(std::span<const arrow::Datum> arguments, int64_t num_rows,
+                                                               arrow::MemoryPool* pool) {
   std::shared_ptr<arrow::Buffer> combined;
   for (const arrow::Datum& argument : arguments) {
     if (!argument.is_array()) continue;
@@ -31,7 +32,8 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> CombinedValidity(std::span<const a
     const std::shared_ptr<arrow::Buffer>* bitmap = ValidityOf(data);
     if (bitmap == nullptr) continue;
     if (combined != nullptr) {
-      ARROW_ASSIGN_OR_RAISE(combined, arrow::internal::BitmapAnd(pool, combined->data(), 0, (*bitmap)->data(), data.offset, num_rows, 0));
+      ARROW_ASSIGN_OR_RAISE(combined,
+                            arrow::internal::BitmapAnd(pool, combined->data(), 0, (*bitmap)->data(), data.offset, num_rows, 0));
     } else if (data.offset % 8 == 0) {
       combined = arrow::SliceBuffer(*bitmap, data.offset / 8, arrow::bit_util::BytesForBits(num_rows));
     } else {
@@ -41,7 +43,8 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> CombinedValidity(std::span<const a
   return combined;
 }
 
-arrow::Datum MakeArrayDatum(const TypePtr& type, int64_t num_rows, std::shared_ptr<arrow::Buffer> validity, std::shared_ptr<arrow::Buffer> values) {
+arrow::Datum MakeArrayDatum(const TypePtr& type, int64_t num_rows, std::shared_ptr<arrow::Buffer> validity,
+                            std::shared_ptr<arrow::Buffer> values) {
   const int64_t null_count = validity == nullptr ? 0 : arrow::kUnknownNullCount;
   return arrow::ArrayData::Make(type, num_rows, {std::move(validity), std::move(values)}, null_count);
 }

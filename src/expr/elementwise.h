@@ -2,9 +2,10 @@
 //
 // Loops over the rows of a batch for kernels that compute one output value from one value of each argument.
 //
-// Values are read in blocks: an array argument is read in place, a scalar is spread once over a block that stays in the first-level cache, so
-// every kernel has one tight loop whatever the mix of arrays and scalars. The loop runs over null rows, too (their slots hold anything), and only
-// collects a failure code; when one is seen, a second pass over the rows that are not null finds the row to report, if there is any.
+// Values are read in blocks: an array argument is read in place, a scalar is spread once over a block that stays in the
+// first-level cache, so every kernel has one tight loop whatever the mix of arrays and scalars. The loop runs over null rows, too
+// (their slots hold anything), and only collects a failure code; when one is seen, a second pass over the rows that are not null
+// finds the row to report, if there is any.
 #pragma once
 
 #include <arrow/array/data.h>
@@ -40,7 +41,8 @@ T ScalarValue(const arrow::Scalar& scalar) {
   return value;
 }
 
-/// The values of a fixed-width argument, a block at a time. 128-bit values are copied out because slices may be aligned to 8 bytes only.
+/// The values of a fixed-width argument, a block at a time. 128-bit values are copied out because slices may be aligned to 8
+/// bytes only.
 template <typename T>
 class BlockReader {
  public:
@@ -60,9 +62,11 @@ class BlockReader {
 };
 
 /// The rows in which every argument has a value, as a bitmap from bit 0; nullptr when all have. Scalars must not be null.
-arrow::Result<std::shared_ptr<arrow::Buffer>> CombinedValidity(std::span<const arrow::Datum> arguments, int64_t num_rows, arrow::MemoryPool* pool);
+arrow::Result<std::shared_ptr<arrow::Buffer>> CombinedValidity(std::span<const arrow::Datum> arguments, int64_t num_rows,
+                                                               arrow::MemoryPool* pool);
 
-arrow::Datum MakeArrayDatum(const TypePtr& type, int64_t num_rows, std::shared_ptr<arrow::Buffer> validity, std::shared_ptr<arrow::Buffer> values);
+arrow::Datum MakeArrayDatum(const TypePtr& type, int64_t num_rows, std::shared_ptr<arrow::Buffer> validity,
+                            std::shared_ptr<arrow::Buffer> values);
 
 /// A new buffer for `num_rows` bits, its last byte cleared.
 arrow::Result<std::shared_ptr<arrow::Buffer>> AllocateBits(int64_t num_rows, arrow::MemoryPool* pool);
@@ -87,7 +91,8 @@ using FailureStatus = arrow::Status (*)(uint8_t failure, const KernelInput& inpu
 template <typename Out, typename T, typename Op>
 arrow::Result<arrow::Datum> MapUnary(const KernelInput& input, Op op, FailureStatus on_failure = nullptr) {
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
+                        arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
   const BlockReader<T> reader(input.arguments[0]);
   Out* out = reinterpret_cast<Out*>(values->mutable_data());
   uint8_t failures = 0;
@@ -110,7 +115,8 @@ arrow::Result<arrow::Datum> MapUnary(const KernelInput& input, Op op, FailureSta
 template <typename Out, typename L, typename R, typename Op>
 arrow::Result<arrow::Datum> MapBinary(const KernelInput& input, Op op, FailureStatus on_failure = nullptr) {
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
+                        arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
   const BlockReader<L> left_reader(input.arguments[0]);
   const BlockReader<R> right_reader(input.arguments[1]);
   Out* out = reinterpret_cast<Out*>(values->mutable_data());
@@ -134,8 +140,8 @@ arrow::Result<arrow::Datum> MapBinary(const KernelInput& input, Op op, FailureSt
 
 /// Bits for one test of two values: op(left, right) returns bool. The result has no validity of its own.
 template <typename T, typename Op>
-arrow::Result<std::shared_ptr<arrow::Buffer>> MapBits(const arrow::Datum& left_datum, const arrow::Datum& right_datum, int64_t num_rows,
-                                                     arrow::MemoryPool* pool, Op op) {
+arrow::Result<std::shared_ptr<arrow::Buffer>> MapBits(const arrow::Datum& left_datum, const arrow::Datum& right_datum,
+                                                      int64_t num_rows, arrow::MemoryPool* pool, Op op) {
   ARROW_ASSIGN_OR_RAISE(auto bits, AllocateBits(num_rows, pool));
   const BlockReader<T> left_reader(left_datum);
   const BlockReader<T> right_reader(right_datum);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evaluation of one batch, bottom-up. Scalars stay scalars and dictionaries stay dictionaries while they can; AND, OR, COALESCE and CASE evaluate an
-// operand that can fail only for the rows that reach it, on a RowSet of just those rows, and put the pieces together again.
+// Evaluation of one batch, bottom-up. Scalars stay scalars and dictionaries stay dictionaries while they can; AND, OR, COALESCE
+// and CASE evaluate an operand that can fail only for the rows that reach it, on a RowSet of just those rows, and put the pieces
+// together again.
 #include "expr/evaluate.h"
 
 #include <arrow/array/concatenate.h>
@@ -50,11 +51,16 @@ class Evaluator {
   /// An array of rows->num_rows() in the logical type (or a dictionary of it), or a scalar.
   arrow::Result<Datum> Eval(const Expr& expr, RowSet* rows) {
     switch (expr.kind()) {
-      case ExprKind::kColumn: return rows->Column(checked_cast<const ColumnExpr&>(expr), context_, &exec_);
-      case ExprKind::kLiteral: return EvalLiteral(checked_cast<const LiteralExpr&>(expr));
-      case ExprKind::kCall: return EvalCall(checked_cast<const CallExpr&>(expr), rows);
-      case ExprKind::kCast: return EvalCast(checked_cast<const CastExpr&>(expr), rows);
-      case ExprKind::kCase: return EvalCase(checked_cast<const CaseExpr&>(expr), rows);
+      case ExprKind::kColumn:
+        return rows->Column(checked_cast<const ColumnExpr&>(expr), context_, &exec_);
+      case ExprKind::kLiteral:
+        return EvalLiteral(checked_cast<const LiteralExpr&>(expr));
+      case ExprKind::kCall:
+        return EvalCall(checked_cast<const CallExpr&>(expr), rows);
+      case ExprKind::kCast:
+        return EvalCast(checked_cast<const CastExpr&>(expr), rows);
+      case ExprKind::kCase:
+        return EvalCase(checked_cast<const CaseExpr&>(expr), rows);
     }
     return MakeError(ErrorKind::kInternal, "unknown expression kind");
   }
@@ -78,10 +84,14 @@ class Evaluator {
   arrow::Result<Datum> EvalCall(const CallExpr& call, RowSet* rows) {
     switch (call.function().strategy) {
       case Strategy::kEager:
-      case Strategy::kFirst: break;
-      case Strategy::kAnd: return EvalConnective<true>(call, rows);
-      case Strategy::kOr: return EvalConnective<false>(call, rows);
-      case Strategy::kCoalesce: return EvalCoalesce(call, rows);
+      case Strategy::kFirst:
+        break;
+      case Strategy::kAnd:
+        return EvalConnective<true>(call, rows);
+      case Strategy::kOr:
+        return EvalConnective<false>(call, rows);
+      case Strategy::kCoalesce:
+        return EvalCoalesce(call, rows);
     }
     std::vector<Datum> arguments;
     const size_t evaluated = call.function().strategy == Strategy::kFirst ? 1 : call.children().size();
@@ -91,7 +101,8 @@ class Evaluator {
       if (!IsLogical(*value.type()) && !IsTextDictionary(value)) {
         ARROW_ASSIGN_OR_RAISE(value, ToLogical(value, context_, &exec_));
       }
-      if (call.function().strict && (IsNullScalar(value) || value.type()->id() == Type::NA)) return arrow::MakeNullScalar(call.type());
+      if (call.function().strict && (IsNullScalar(value) || value.type()->id() == Type::NA))
+        return arrow::MakeNullScalar(call.type());
       arguments.push_back(std::move(value));
     }
     return Apply(call, std::move(arguments), rows->num_rows());
@@ -99,7 +110,8 @@ class Evaluator {
 
   arrow::Result<Datum> Apply(const CallExpr& call, std::vector<Datum> arguments, int64_t num_rows) {
     const Function& function = call.function();
-    if (const int at = DictionaryArgument(call, arguments, num_rows); at >= 0) return ApplyToDictionary(call, std::move(arguments), at);
+    if (const int at = DictionaryArgument(call, arguments, num_rows); at >= 0)
+      return ApplyToDictionary(call, std::move(arguments), at);
     bool any_array = false;
     for (Datum& argument : arguments) {
       any_array |= argument.is_array();
@@ -123,8 +135,8 @@ class Evaluator {
     return call.function().kernel(input);
   }
 
-  /// The argument over whose dictionary a function is better evaluated than over its rows; -1 for none. It must be the only one that is not constant,
-  /// and the function must not fail for a value that no row has.
+  /// The argument over whose dictionary a function is better evaluated than over its rows; -1 for none. It must be the only one
+  /// that is not constant, and the function must not fail for a value that no row has.
   int DictionaryArgument(const CallExpr& call, const std::vector<Datum>& arguments, int64_t num_rows) const {
     const Function& function = call.function();
     const bool can_fail = function.can_fail && !(function.never_fails != nullptr && function.never_fails(call));
@@ -151,8 +163,9 @@ class Evaluator {
       result->type = arrow::dictionary(dictionary_type.index_type(), call.type());
       return result;
     }
-    const Datum indices(arrow::ArrayData::Make(dictionary_type.index_type(), encoded->length, {encoded->buffers[0], encoded->buffers[1]},
-                                               encoded->null_count.load(), encoded->offset));
+    const Datum indices(arrow::ArrayData::Make(dictionary_type.index_type(), encoded->length,
+                                               {encoded->buffers[0], encoded->buffers[1]}, encoded->null_count.load(),
+                                               encoded->offset));
     return arrow::compute::Take(values, indices, arrow::compute::TakeOptions::NoBoundsCheck(), &exec_);
   }
 
@@ -197,7 +210,9 @@ class Evaluator {
   template <bool kIsAnd>
   arrow::Result<Datum> Connect(const Datum& left, const Datum& right, int64_t num_rows) {
     // The neutral constant leaves the other side as it is.
-    const auto is_neutral = [](const Datum& value) { return value.is_scalar() && value.scalar()->is_valid && IsTrueScalar(value) == kIsAnd; };
+    const auto is_neutral = [](const Datum& value) {
+      return value.is_scalar() && value.scalar()->is_valid && IsTrueScalar(value) == kIsAnd;
+    };
     if (is_neutral(left)) return right;
     if (is_neutral(right)) return left;
     return kIsAnd ? arrow::compute::KleeneAnd(left, right, &exec_) : arrow::compute::KleeneOr(left, right, &exec_);
@@ -219,7 +234,8 @@ class Evaluator {
     std::shared_ptr<arrow::Array> values;
   };
 
-  arrow::Status EvalPiece(const Expr& expr, RowSet* rows, const std::shared_ptr<arrow::Array>& positions, std::vector<Piece>* pieces) {
+  arrow::Status EvalPiece(const Expr& expr, RowSet* rows, const std::shared_ptr<arrow::Array>& positions,
+                          std::vector<Piece>* pieces) {
     if (positions->length() == 0) return arrow::Status::OK();
     ARROW_ASSIGN_OR_RAISE(RowSet selected, rows->Select(positions, &exec_));
     ARROW_ASSIGN_OR_RAISE(const Datum value, EvalPlain(expr, &selected));
@@ -238,7 +254,8 @@ class Evaluator {
     const TypePtr type = LogicalType(expr_type);
     if (pieces.empty()) return arrow::MakeNullScalar(type);
     if (pieces.size() == 1 && pieces[0].positions->length() == num_rows) return pieces[0].values;
-    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> indices, arrow::AllocateBuffer(num_rows * sizeof(int32_t), context_.pool));
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> indices,
+                          arrow::AllocateBuffer(num_rows * sizeof(int32_t), context_.pool));
     int32_t* index = reinterpret_cast<int32_t*>(indices->mutable_data());
     std::fill(index, index + num_rows, -1);
     arrow::ArrayVector values;
@@ -322,10 +339,11 @@ class Evaluator {
   }
 
   /// Positions in `among` (nullptr: all rows) as positions of the whole set.
-  arrow::Result<std::shared_ptr<arrow::Array>> PositionsAmong(const std::shared_ptr<arrow::Array>& among, const std::shared_ptr<arrow::Array>& positions) {
+  arrow::Result<std::shared_ptr<arrow::Array>> PositionsAmong(const std::shared_ptr<arrow::Array>& among,
+                                                              const std::shared_ptr<arrow::Array>& positions) {
     if (among == nullptr) return positions;
-    ARROW_ASSIGN_OR_RAISE(const Datum taken,
-                          arrow::compute::Take(Datum(among), Datum(positions), arrow::compute::TakeOptions::NoBoundsCheck(), &exec_));
+    ARROW_ASSIGN_OR_RAISE(const Datum taken, arrow::compute::Take(Datum(among), Datum(positions),
+                                                                  arrow::compute::TakeOptions::NoBoundsCheck(), &exec_));
     return taken.make_array();
   }
 
@@ -370,7 +388,8 @@ class Evaluator {
   }
 
   /// Moves the values that are not null to a piece; the positions of the others are returned.
-  arrow::Result<std::shared_ptr<arrow::Array>> KeepValues(const Datum& value, int64_t num_rows, const std::shared_ptr<arrow::Array>& among,
+  arrow::Result<std::shared_ptr<arrow::Array>> KeepValues(const Datum& value, int64_t num_rows,
+                                                          const std::shared_ptr<arrow::Array>& among,
                                                           std::vector<Piece>* pieces) {
     Datum valid(std::make_shared<arrow::BooleanScalar>(!IsNullScalar(value)));
     if (value.is_array()) {
@@ -408,7 +427,8 @@ arrow::Result<Datum> EvaluateAs(const Expr& expr, const arrow::RecordBatch& batc
   ARROW_RETURN_NOT_OK(InitializeExpressions());
   if (expr.kind() == ExprKind::kColumn) {  // The column as it is, dictionary or view.
     const auto& column = checked_cast<const ColumnExpr&>(expr);
-    if (column.index() >= 0 && column.index() < batch.num_columns() && batch.column(column.index())->type()->Equals(*column.type())) {
+    if (column.index() >= 0 && column.index() < batch.num_columns() &&
+        batch.column(column.index())->type()->Equals(*column.type())) {
       return batch.column(column.index());
     }
   }
@@ -427,7 +447,8 @@ arrow::Result<Datum> Evaluate(const Expr& expr, const arrow::RecordBatch& batch,
   return result;
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> EvaluateToArray(const Expr& expr, const arrow::RecordBatch& batch, const EvalContext& context) {
+arrow::Result<std::shared_ptr<arrow::Array>> EvaluateToArray(const Expr& expr, const arrow::RecordBatch& batch,
+                                                             const EvalContext& context) {
   ARROW_ASSIGN_OR_RAISE(const Datum value, Evaluate(expr, batch, context));
   if (value.is_array()) return value.make_array();
   return arrow::MakeArrayFromScalar(*value.scalar(), batch.num_rows(), context.pool);
@@ -444,8 +465,8 @@ arrow::Result<std::shared_ptr<arrow::Scalar>> EvaluateConstant(const Expr& expr,
 namespace {
 
 /// The rows that pass every conjunct, as positions of the batch; nullptr when all do.
-arrow::Result<std::shared_ptr<arrow::Array>> PassingRows(const Expr& predicate_expr, const arrow::RecordBatch& batch, const EvalContext& context,
-                                                         Evaluator* evaluator) {
+arrow::Result<std::shared_ptr<arrow::Array>> PassingRows(const Expr& predicate_expr, const arrow::RecordBatch& batch,
+                                                         const EvalContext& context, Evaluator* evaluator) {
   // SplitConjunction wants a shared pointer; the expression outlives this call.
   const ExprPtr predicate(ExprPtr(), &predicate_expr);
   std::shared_ptr<arrow::Array> passing;
@@ -463,7 +484,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> PassingRows(const Expr& predicate_e
     if (positions->length() == rows->num_rows()) continue;
     if (passing != nullptr) {
       ARROW_ASSIGN_OR_RAISE(const Datum taken,
-                            arrow::compute::Take(Datum(passing), Datum(positions), arrow::compute::TakeOptions::NoBoundsCheck(), evaluator->exec()));
+                            arrow::compute::Take(Datum(passing), Datum(positions), arrow::compute::TakeOptions::NoBoundsCheck(),
+                                                 evaluator->exec()));
       positions = taken.make_array();
     }
     passing = std::move(positions);
@@ -477,7 +499,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> PassingRows(const Expr& predicate_e
 }  // namespace
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> Filter(const Expr& predicate, const std::shared_ptr<arrow::RecordBatch>& batch,
-                                                         const EvalContext& context) {
+                                                          const EvalContext& context) {
   ARROW_RETURN_NOT_OK(InitializeExpressions());
   if (batch->num_rows() == 0) return nullptr;
   Evaluator evaluator(context);
@@ -488,7 +510,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> Filter(const Expr& predicate,
   if (count == 0) return nullptr;
   const int32_t* positions = (*passing)->data()->GetValues<int32_t>(1);
   const bool is_run = positions[count - 1] - positions[0] == count - 1;
-  if (is_run && count * 2 >= batch->num_rows()) return batch->Slice(positions[0], count);  // One run that is most of the batch: no copy.
+  // One run that is most of the batch: no copy.
+  if (is_run && count * 2 >= batch->num_rows()) return batch->Slice(positions[0], count);
   return TakeRows(*batch, *passing, context, evaluator.exec());
 }
 

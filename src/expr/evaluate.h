@@ -20,17 +20,18 @@ struct EvalContext {
   int64_t statement_time_us = 0;  ///< now(), the same for the whole statement; UTC
 };
 
-/// The value of `expr` for every row of `batch`: an array of batch.num_rows(), or a scalar when it is constant. Data errors (overflow, division by
-/// zero, bad cast) are ErrorKind::kExecution with PostgreSQL's words.
+/// The value of `expr` for every row of `batch`: an array of batch.num_rows(), or a scalar when it is constant. Data errors
+/// (overflow, division by zero, bad cast) are ErrorKind::kExecution with PostgreSQL's words.
 arrow::Result<arrow::Datum> Evaluate(const Expr& expr, const arrow::RecordBatch& batch, const EvalContext& context);
 
 /// As Evaluate, with scalars broadcast to an array.
-arrow::Result<std::shared_ptr<arrow::Array>> EvaluateToArray(const Expr& expr, const arrow::RecordBatch& batch, const EvalContext& context);
+arrow::Result<std::shared_ptr<arrow::Array>> EvaluateToArray(const Expr& expr, const arrow::RecordBatch& batch,
+                                                             const EvalContext& context);
 
-/// The rows for which `predicate` is true (not false, not null). Conjuncts are evaluated one after another on the survivors. nullptr when none is left;
-/// the batch itself when all are.
+/// The rows for which `predicate` is true (not false, not null). Conjuncts are evaluated one after another on the survivors.
+/// nullptr when none is left; the batch itself when all are.
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> Filter(const Expr& predicate, const std::shared_ptr<arrow::RecordBatch>& batch,
-                                                         const EvalContext& context);
+                                                          const EvalContext& context);
 
 /// The value of a constant expression (constant folding).
 arrow::Result<std::shared_ptr<arrow::Scalar>> EvaluateConstant(const Expr& expr, const EvalContext& context);

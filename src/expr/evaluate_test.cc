@@ -12,7 +12,8 @@ namespace {
 std::shared_ptr<arrow::Array> ArrayFromText(const TypePtr& type, const std::vector<const char*>& values) {
   auto builder = arrow::MakeBuilder(type).ValueOrDie();
   for (const char* value : values) {
-    EXPECT_TRUE((value == nullptr ? builder->AppendNull() : builder->AppendScalar(*ScalarFromText(value, type).ValueOrDie())).ok());
+    EXPECT_TRUE(
+        (value == nullptr ? builder->AppendNull() : builder->AppendScalar(*ScalarFromText(value, type).ValueOrDie())).ok());
   }
   return builder->Finish().ValueOrDie();
 }
@@ -52,12 +53,14 @@ std::string Kept(const char* text, const std::shared_ptr<arrow::RecordBatch>& ba
 }
 
 TEST(Evaluate, CaseRunsBranchesOnlyForTheirRows) {
-  const auto batch = BatchOf({ArrayFromText(arrow::int32(), {"0", "2", nullptr, "5", "0"}), ArrayFromText(arrow::int32(), {"1", "2", "3", nullptr, "5"})});
+  const auto batch = BatchOf({ArrayFromText(arrow::int32(), {"0", "2", nullptr, "5", "0"}),
+                              ArrayFromText(arrow::int32(), {"1", "2", "3", nullptr, "5"})});
   EXPECT_EQ(Values("(case (<> $0 0) (/ 10 $0) -1)", batch), "-1,5,-1,2,-1");
   EXPECT_EQ(Values("(case (= $0 0) -1 (/ 10 $0))", batch), "-1,5,NULL,2,-1");
   EXPECT_EQ(Values("(/ 10 $0)", batch), "error: division by zero");
   EXPECT_EQ(Values("(case (= $0 0) 'zero' (> (/ 10 $0) 3) 'small' (is_null $0) 'null')", batch), "zero,small,null,NULL,zero");
-  EXPECT_EQ(Values("(case (= $0 0) (cast 'x' integer) $1)", BatchOf({ArrayFromText(arrow::int32(), {"1"}), ArrayFromText(arrow::int32(), {"7"})})),
+  EXPECT_EQ(Values("(case (= $0 0) (cast 'x' integer) $1)",
+                   BatchOf({ArrayFromText(arrow::int32(), {"1"}), ArrayFromText(arrow::int32(), {"7"})})),
             "error: invalid input syntax for type integer: \"x\"");  // A literal is read when the statement is.
   EXPECT_EQ(Values("(case (= $0 1) $1 (= $0 2) (+ $1 1) (* $1 10))", batch), "10,3,30,NULL,50");
   // Nested: the inner CASE sees only the rows of its branch.
@@ -66,7 +69,8 @@ TEST(Evaluate, CaseRunsBranchesOnlyForTheirRows) {
 }
 
 TEST(Evaluate, CoalesceAndConnectivesStopWhenDecided) {
-  const auto batch = BatchOf({ArrayFromText(arrow::int32(), {"0", "2", nullptr, "5"}), ArrayFromText(arrow::int32(), {"1", nullptr, nullptr, "4"})});
+  const auto batch = BatchOf(
+      {ArrayFromText(arrow::int32(), {"0", "2", nullptr, "5"}), ArrayFromText(arrow::int32(), {"1", nullptr, nullptr, "4"})});
   EXPECT_EQ(Values("(coalesce $1 (/ 10 $0))", batch), "1,5,NULL,4");
   EXPECT_EQ(Values("(and (<> $0 0) (> (/ 10 $0) 3))", batch), "false,true,NULL,false");
   EXPECT_EQ(Values("(or (= $0 0) (> (/ 10 $0) 3))", batch), "true,true,NULL,false");
@@ -75,7 +79,8 @@ TEST(Evaluate, CoalesceAndConnectivesStopWhenDecided) {
 }
 
 TEST(Evaluate, FilterKeepsTrueRowsOnly) {
-  const auto batch = BatchOf({ArrayFromText(arrow::int32(), {"0", "1", nullptr, "3", "4", "5"}), ArrayFromText(arrow::utf8(), {"a", "b", "c", nullptr, "e", "f"})});
+  const auto batch = BatchOf({ArrayFromText(arrow::int32(), {"0", "1", nullptr, "3", "4", "5"}),
+                              ArrayFromText(arrow::utf8(), {"a", "b", "c", nullptr, "e", "f"})});
   EXPECT_EQ(Kept("(> $0 1)", batch), "3,4,5");
   EXPECT_EQ(Kept("(> $0 9)", batch), "none");
   EXPECT_EQ(Kept("true", batch), "all:0,1,NULL,3,4,5");
@@ -130,21 +135,26 @@ TEST(Evaluate, ColumnsComeInManyShapes) {
   check(arrow::uint16(), arrow::int32(), {"65535", nullptr}, "(* $0 65535)", "error: integer out of range");
   check(arrow::uint32(), arrow::int64(), {"4294967295", nullptr}, "(+ $0 1)", "4294967296,NULL");
   check(arrow::uint64(), arrow::int64(), {"9223372036854775807", nullptr}, "(+ $0 1)", "9223372036854775808,NULL");
-  check(arrow::timestamp(arrow::TimeUnit::SECOND), arrow::timestamp(arrow::TimeUnit::MICRO), {"2020-01-31 10:00", nullptr}, "(+ $0 interval'1 month')",
-        "2020-02-29 10:00:00,NULL");
-  check(arrow::timestamp(arrow::TimeUnit::MILLI), arrow::timestamp(arrow::TimeUnit::MICRO), {"2020-01-31 10:00"}, "(extract 'hour' $0)", "10");
-  check(arrow::timestamp(arrow::TimeUnit::NANO), arrow::timestamp(arrow::TimeUnit::NANO), {"2020-01-31 10:00:00.123456789"}, "(extract 'second' $0)",
-        "0.123456");
+  check(arrow::timestamp(arrow::TimeUnit::SECOND), arrow::timestamp(arrow::TimeUnit::MICRO), {"2020-01-31 10:00", nullptr},
+        "(+ $0 interval'1 month')", "2020-02-29 10:00:00,NULL");
+  check(arrow::timestamp(arrow::TimeUnit::MILLI), arrow::timestamp(arrow::TimeUnit::MICRO), {"2020-01-31 10:00"},
+        "(extract 'hour' $0)", "10");
+  check(arrow::timestamp(arrow::TimeUnit::NANO), arrow::timestamp(arrow::TimeUnit::NANO), {"2020-01-31 10:00:00.123456789"},
+        "(extract 'second' $0)", "0.123456");
   check(arrow::timestamp(arrow::TimeUnit::NANO), arrow::timestamp(arrow::TimeUnit::NANO), {"2020-01-31 10:00:00.123456789"},
         "(+ $0 interval'1 month')", "2020-02-29 10:00:00.123456789");
   check(arrow::date64(), arrow::date32(), {"2020-01-31", nullptr}, "(+ $0 1)", "2020-02-01,NULL");
-  check(arrow::time32(arrow::TimeUnit::SECOND), arrow::time64(arrow::TimeUnit::MICRO), {"10:00", nullptr}, "(+ $0 interval'1 hour')", "11:00:00,NULL");
+  check(arrow::time32(arrow::TimeUnit::SECOND), arrow::time64(arrow::TimeUnit::MICRO), {"10:00", nullptr},
+        "(+ $0 interval'1 hour')", "11:00:00,NULL");
   check(arrow::decimal32(5, 2), arrow::decimal128(5, 2), {"1.50", nullptr}, "(* $0 2)", "3.00,NULL");
-  check(arrow::decimal64(15, 2), arrow::decimal128(15, 2), {"1.50", nullptr, "-7.25"}, "(* $0 (- 1 $0))", "-0.7500,NULL,-59.8125");
+  check(arrow::decimal64(15, 2), arrow::decimal128(15, 2), {"1.50", nullptr, "-7.25"}, "(* $0 (- 1 $0))",
+        "-0.7500,NULL,-59.8125");
   check(arrow::decimal256(30, 2), arrow::decimal128(30, 2), {"1.50", nullptr}, "(* $0 2)", "3.00,NULL");
   check(arrow::large_utf8(), arrow::utf8(), {"Ab", nullptr}, "(upper $0)", "AB,NULL");
-  check(arrow::utf8_view(), arrow::utf8(), {"Ab", nullptr, "a rather long text, longer than twelve"}, "(left $0 2)", "Ab,NULL,a ");
-  check(arrow::dictionary(arrow::int8(), arrow::utf8()), arrow::utf8(), {"Ab", nullptr, "Ab", "c"}, "(|| (lower $0) '!')", "ab!,NULL,ab!,c!");
+  check(arrow::utf8_view(), arrow::utf8(), {"Ab", nullptr, "a rather long text, longer than twelve"}, "(left $0 2)",
+        "Ab,NULL,a ");
+  check(arrow::dictionary(arrow::int8(), arrow::utf8()), arrow::utf8(), {"Ab", nullptr, "Ab", "c"}, "(|| (lower $0) '!')",
+        "ab!,NULL,ab!,c!");
 }
 
 TEST(Evaluate, DurationsAndRunsAndNullColumns) {
@@ -152,7 +162,8 @@ TEST(Evaluate, DurationsAndRunsAndNullColumns) {
   ASSERT_TRUE(static_cast<arrow::DurationBuilder&>(*durations).Append(90).ok());
   ASSERT_TRUE(durations->AppendNull().ok());
   EXPECT_EQ(Values("(+ date'2020-01-01' $0)", BatchOf({durations->Finish().ValueOrDie()})), "2020-01-01 00:01:30,NULL");
-  const auto runs = arrow::compute::RunEndEncode(ArrayFromText(arrow::utf8(), {"a", "a", nullptr, "b"})).ValueOrDie().make_array();
+  const auto runs =
+      arrow::compute::RunEndEncode(ArrayFromText(arrow::utf8(), {"a", "a", nullptr, "b"})).ValueOrDie().make_array();
   EXPECT_EQ(Values("(upper $0)", BatchOf({runs})), "A,A,NULL,B");
   const auto nulls = std::make_shared<arrow::NullArray>(2);
   EXPECT_EQ(Values("(is_null $0)", BatchOf({nulls})), "true,true");
@@ -164,7 +175,8 @@ TEST(Evaluate, DurationsAndRunsAndNullColumns) {
 TEST(Evaluate, DictionariesWithNullsAndUnusedValues) {
   const auto values = ArrayFromText(arrow::utf8(), {"apple", nullptr, "banana", "not a number"});
   const auto indices = ArrayFromText(arrow::int32(), {"0", "1", nullptr, "2", "0", "2"});
-  const auto column = arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int32(), arrow::utf8()), indices, values).ValueOrDie();
+  const auto column =
+      arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int32(), arrow::utf8()), indices, values).ValueOrDie();
   const auto batch = BatchOf({column, ArrayFromText(arrow::utf8(), {"a", "b", "c", "d", "e", "f"})});
   EXPECT_EQ(Values("(like $0 '%an%')", batch), "false,NULL,NULL,true,false,true");
   EXPECT_EQ(Values("(= $0 'apple')", batch), "true,NULL,NULL,false,true,false");
@@ -180,8 +192,10 @@ TEST(Evaluate, DictionariesWithNullsAndUnusedValues) {
   EXPECT_EQ(Values("(upper $0)", batch->Slice(2, 3)), "NULL,BANANA,APPLE");
   EXPECT_EQ(Kept("(= $0 'banana')", batch), "banana,banana");
   // The value that no row has must not fail the cast.
-  const auto narrow = arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int16(), arrow::utf8()), ArrayFromText(arrow::int16(), {"0", "2"}),
-                                                         ArrayFromText(arrow::utf8(), {"12", "x", "7"})).ValueOrDie();
+  const auto narrow = arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int16(), arrow::utf8()),
+                                                         ArrayFromText(arrow::int16(), {"0", "2"}),
+                                                         ArrayFromText(arrow::utf8(), {"12", "x", "7"}))
+                          .ValueOrDie();
   EXPECT_EQ(Values("(cast $0 integer)", BatchOf({narrow})), "12,7");
 }
 
@@ -195,8 +209,10 @@ TEST(Evaluate, NestedValues) {
   ASSERT_TRUE(lists->Append().ok() && elements.Append(7).ok() && elements.AppendNull().ok());
   const auto list = lists->Finish().ValueOrDie();
   const auto numbers = ArrayFromText(arrow::int32(), {"2", "1", "1", "5"});
-  const auto record = arrow::StructArray::Make(arrow::ArrayVector{numbers, ArrayFromText(arrow::utf8(), {"x", nullptr, "y", "z"})},
-                                               std::vector<std::string>{"n", "s"}).ValueOrDie();
+  const auto record =
+      arrow::StructArray::Make(arrow::ArrayVector{numbers, ArrayFromText(arrow::utf8(), {"x", nullptr, "y", "z"})},
+                               std::vector<std::string>{"n", "s"})
+          .ValueOrDie();
   const auto batch = BatchOf({list, numbers, record});
   EXPECT_EQ(Values("(subscript $0 1)", batch), "1,NULL,NULL,7");
   EXPECT_EQ(Values("(subscript $0 $1)", batch), "2,NULL,NULL,NULL");
@@ -212,7 +228,9 @@ TEST(Evaluate, NestedValues) {
   EXPECT_EQ(Values("(= $0 $0)", batch), "true,NULL,true,true");
   EXPECT_EQ(Values("(< $2 $2)", batch), "false,false,false,false");
   EXPECT_EQ(Values("(subscript $1 1)", batch), "error: cannot subscript type integer because it does not support subscripting");
-  EXPECT_EQ(Values("(+ $0 1)", batch), "error: operator does not exist: integer[] + integer; no candidate matches the argument types, explicit casts may help");
+  EXPECT_EQ(
+      Values("(+ $0 1)", batch),
+      "error: operator does not exist: integer[] + integer; no candidate matches the argument types, explicit casts may help");
 }
 
 TEST(Evaluate, Maps) {
@@ -220,7 +238,8 @@ TEST(Evaluate, Maps) {
   auto& maps = static_cast<arrow::MapBuilder&>(*builder);
   auto& keys = static_cast<arrow::StringBuilder&>(*maps.key_builder());
   auto& items = static_cast<arrow::Int32Builder&>(*maps.item_builder());
-  ASSERT_TRUE(maps.Append().ok() && keys.Append("a").ok() && items.Append(1).ok() && keys.Append("b").ok() && items.Append(2).ok());
+  ASSERT_TRUE(maps.Append().ok() && keys.Append("a").ok() && items.Append(1).ok() && keys.Append("b").ok() &&
+              items.Append(2).ok());
   ASSERT_TRUE(maps.AppendNull().ok());
   ASSERT_TRUE(maps.Append().ok() && keys.Append("b").ok() && items.AppendNull().ok());
   const auto batch = BatchOf({builder->Finish().ValueOrDie()});
@@ -241,13 +260,35 @@ TEST(Evaluate, AllocatesFromTheGivenPoolOnly) {
     texts.push_back(i % 5 == 0 ? nullptr : "Some text, rather long: 42");
   }
   const auto text = ArrayFromText(arrow::utf8(), texts);
-  const auto batch = BatchOf({ArrayFromText(arrow::int32(), numbers), text, arrow::compute::DictionaryEncode(text).ValueOrDie().make_array(),
-                              arrow::compute::Cast(*text, arrow::utf8_view()).ValueOrDie(), ArrayFromText(arrow::decimal128(15, 2), numbers)});
+  const auto batch =
+      BatchOf({ArrayFromText(arrow::int32(), numbers), text, arrow::compute::DictionaryEncode(text).ValueOrDie().make_array(),
+               arrow::compute::Cast(*text, arrow::utf8_view()).ValueOrDie(), ArrayFromText(arrow::decimal128(15, 2), numbers)});
   for (const char* expression : {
-           "(+ $0 1)", "(/ $4 3)", "(* $4 (- 1 $4))", "(upper $1)", "(|| $1 $3)", "(like $1 '%text%')", "(like $2 '%text%')", "(ilike $1 'SOME%')", "(~ $1 'l.ng')",
-           "(regexp_replace $1 'o' 'x' 'g')", "(case (> $0 5) (/ 10 $0) 7)", "(coalesce $0 (/ 10 $0))", "(cast $0 text)", "(cast $1 bytea)",
-           "(in $0 1 2 3)", "(in $1 'a' 'b' 'c')", "(greatest $0 5 (+ $0 1))", "(and (> $0 1) (< (/ $0 2) 9))", "(is_distinct_from $0 5)", "(concat_ws ',' $0 $1)",
-           "(initcap $1)", "(extract 'year' (+ date'2020-01-01' (% $0 1000)))", "(substring $2 2 3)", "(position $1 'text')", "(regexp_substr $1 '[0-9]+')",
+           "(+ $0 1)",
+           "(/ $4 3)",
+           "(* $4 (- 1 $4))",
+           "(upper $1)",
+           "(|| $1 $3)",
+           "(like $1 '%text%')",
+           "(like $2 '%text%')",
+           "(ilike $1 'SOME%')",
+           "(~ $1 'l.ng')",
+           "(regexp_replace $1 'o' 'x' 'g')",
+           "(case (> $0 5) (/ 10 $0) 7)",
+           "(coalesce $0 (/ 10 $0))",
+           "(cast $0 text)",
+           "(cast $1 bytea)",
+           "(in $0 1 2 3)",
+           "(in $1 'a' 'b' 'c')",
+           "(greatest $0 5 (+ $0 1))",
+           "(and (> $0 1) (< (/ $0 2) 9))",
+           "(is_distinct_from $0 5)",
+           "(concat_ws ',' $0 $1)",
+           "(initcap $1)",
+           "(extract 'year' (+ date'2020-01-01' (% $0 1000)))",
+           "(substring $2 2 3)",
+           "(position $1 'text')",
+           "(regexp_substr $1 '[0-9]+')",
        }) {
     SCOPED_TRACE(expression);
     const auto expr = ParseTest(expression, batch->schema().get()).ValueOrDie();
@@ -266,7 +307,8 @@ TEST(Evaluate, AllocatesFromTheGivenPoolOnly) {
 TEST(Evaluate, HugeValuesStopAtThePoolsLimit) {
   arrow::CappedMemoryPool pool(arrow::default_memory_pool(), 1 << 20);
   const EvalContext context{&pool, 0};
-  for (const char* text : {"(repeat 'x' 100000000)", "(lpad 'x' 100000000 'y')", "(replace (repeat 'x' 10000) 'x' (repeat 'y' 10000))"}) {
+  for (const char* text :
+       {"(repeat 'x' 100000000)", "(lpad 'x' 100000000 'y')", "(replace (repeat 'x' 10000) 'x' (repeat 'y' 10000))"}) {
     const auto value = EvaluateConstant(*ParseTest(text).ValueOrDie(), context);
     EXPECT_TRUE(value.status().IsOutOfMemory()) << value.status().ToString();
   }
@@ -301,7 +343,8 @@ TEST(Evaluate, RandomIsNewInEveryRow) {
 
 TEST(Evaluate, ScalarsStayScalars) {
   const auto batch = BatchOf({ArrayFromText(arrow::int32(), {"1", "2"})});
-  for (const char* text : {"(+ 1 2)", "(case true 1 (/ $0 0))", "(and false (= $0 1))", "(+ $0 null)", "(coalesce 1 $0)", "(upper 'x')", "(in 5 1 2)"}) {
+  for (const char* text : {"(+ 1 2)", "(case true 1 (/ $0 0))", "(and false (= $0 1))", "(+ $0 null)", "(coalesce 1 $0)",
+                           "(upper 'x')", "(in 5 1 2)"}) {
     const auto expr = ParseTest(text, batch->schema().get()).ValueOrDie();
     EXPECT_TRUE(Evaluate(*expr, *batch, TestContext()).ValueOrDie().is_scalar()) << text;
   }

@@ -21,7 +21,9 @@ ColumnExpr::ColumnExpr(int index, std::string name, TypePtr type, TextPosition p
 
 std::string ColumnExpr::ToString() const { return name_; }
 
-ExprPtr ColumnExpr::WithChildren(std::vector<ExprPtr>) const { return std::make_shared<ColumnExpr>(index_, name_, type(), position()); }
+ExprPtr ColumnExpr::WithChildren(std::vector<ExprPtr>) const {
+  return std::make_shared<ColumnExpr>(index_, name_, type(), position());
+}
 
 LiteralExpr::LiteralExpr(std::shared_ptr<arrow::Scalar> value, TextPosition position)
     : Expr(ExprKind::kLiteral, value->type, {}, position), value_(std::move(value)) {}
@@ -43,7 +45,8 @@ ExprPtr CallExpr::WithChildren(std::vector<ExprPtr> children) const {
   return std::make_shared<CallExpr>(function_, std::move(children), type(), position());
 }
 
-CastExpr::CastExpr(ExprPtr child, TypePtr type, TextPosition position) : Expr(ExprKind::kCast, std::move(type), {std::move(child)}, position) {}
+CastExpr::CastExpr(ExprPtr child, TypePtr type, TextPosition position)
+    : Expr(ExprKind::kCast, std::move(type), {std::move(child)}, position) {}
 
 std::string CastExpr::ToString() const { return fmt::format("CAST({} AS {})", children()[0]->ToString(), SqlTypeName(*type())); }
 
@@ -62,7 +65,9 @@ std::string CaseExpr::ToString() const {
   return text + fmt::format(" ELSE {} END", children().back()->ToString());
 }
 
-ExprPtr CaseExpr::WithChildren(std::vector<ExprPtr> children) const { return std::make_shared<CaseExpr>(std::move(children), position()); }
+ExprPtr CaseExpr::WithChildren(std::vector<ExprPtr> children) const {
+  return std::make_shared<CaseExpr>(std::move(children), position());
+}
 
 arrow::Result<ExprPtr> Transform(const ExprPtr& expr, const std::function<arrow::Result<ExprPtr>(const ExprPtr&)>& replace) {
   std::vector<ExprPtr> children;
@@ -107,14 +112,16 @@ arrow::Result<ExprPtr> RemapColumns(const ExprPtr& expr, const std::vector<int>&
 
 bool Equals(const Expr& left, const Expr& right) {
   if (&left == &right) return true;
-  if (left.kind() != right.kind() || left.children().size() != right.children().size() || !left.type()->Equals(*right.type())) return false;
+  if (left.kind() != right.kind() || left.children().size() != right.children().size() || !left.type()->Equals(*right.type()))
+    return false;
   switch (left.kind()) {
     case ExprKind::kColumn:
       if (checked_cast<const ColumnExpr&>(left).index() != checked_cast<const ColumnExpr&>(right).index()) return false;
       break;
     case ExprKind::kLiteral:
-      if (!checked_cast<const LiteralExpr&>(left).value()->Equals(*checked_cast<const LiteralExpr&>(right).value(),
-                                                                  arrow::EqualOptions::Defaults().nans_equal(true).signed_zeros_equal(false))) {
+      if (!checked_cast<const LiteralExpr&>(left).value()->Equals(
+              *checked_cast<const LiteralExpr&>(right).value(),
+              arrow::EqualOptions::Defaults().nans_equal(true).signed_zeros_equal(false))) {
         return false;
       }
       break;
@@ -122,7 +129,8 @@ bool Equals(const Expr& left, const Expr& right) {
       if (&checked_cast<const CallExpr&>(left).function() != &checked_cast<const CallExpr&>(right).function()) return false;
       break;
     case ExprKind::kCast:
-    case ExprKind::kCase: break;
+    case ExprKind::kCase:
+      break;
   }
   for (size_t i = 0; i < left.children().size(); ++i) {
     if (!Equals(*left.children()[i], *right.children()[i])) return false;
@@ -134,7 +142,8 @@ namespace {
 
 bool AllNodes(const Expr& expr, bool (*test)(const Expr& node)) {
   if (!test(expr)) return false;
-  return std::all_of(expr.children().begin(), expr.children().end(), [test](const ExprPtr& child) { return AllNodes(*child, test); });
+  return std::all_of(expr.children().begin(), expr.children().end(),
+                     [test](const ExprPtr& child) { return AllNodes(*child, test); });
 }
 
 Volatility VolatilityOf(const Expr& node) {
@@ -150,7 +159,8 @@ bool CastNeverFails(const arrow::DataType& from, const arrow::DataType& to) {
   if (IsNumeric(source) && target == TypeClass::kDouble) return true;
   if (target == TypeClass::kDecimal && (IsInteger(source) || source == TypeClass::kDecimal)) {
     const auto& decimal = checked_cast<const arrow::DecimalType&>(to);
-    return decimal.scale() >= DecimalScale(from) && decimal.precision() - decimal.scale() >= DecimalDigits(from) - DecimalScale(from);
+    return decimal.scale() >= DecimalScale(from) &&
+           decimal.precision() - decimal.scale() >= DecimalDigits(from) - DecimalScale(from);
   }
   if ((source == TypeClass::kTimestamp || source == TypeClass::kTimestampTz) && target == TypeClass::kDate) return true;
   return source == target && from.Equals(to);
@@ -163,7 +173,8 @@ bool IsDeterministic(const Expr& expr) {
 }
 
 bool IsConstant(const Expr& expr) {
-  return AllNodes(expr, [](const Expr& node) { return node.kind() != ExprKind::kColumn && VolatilityOf(node) != Volatility::kVolatile; });
+  return AllNodes(
+      expr, [](const Expr& node) { return node.kind() != ExprKind::kColumn && VolatilityOf(node) != Volatility::kVolatile; });
 }
 
 bool CanFail(const Expr& expr) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bound expressions: immutable trees over the columns of one batch, typed when made. The binder makes them with MakeCall/MakeCast (which
-// choose the overload and insert PostgreSQL's implicit casts), optimizer rules rewrite them, Evaluate runs them through Arrow
-// compute, and statistics pruning walks the same tree.
+// Bound expressions: immutable trees over the columns of one batch, typed when made. The binder makes them with MakeCall/MakeCast
+// (which choose the overload and insert PostgreSQL's implicit casts), optimizer rules rewrite them, Evaluate runs them through
+// Arrow compute, and statistics pruning walks the same tree.
 #pragma once
 
 #include <arrow/datum.h>
@@ -90,7 +90,8 @@ class PreparedCall {
 /// A function or an operator ("+", "=", "and", "like", "substring", ...) over its arguments.
 class CallExpr final : public Expr {
  public:
-  CallExpr(const Function* function, std::vector<ExprPtr> arguments, std::shared_ptr<arrow::DataType> type, TextPosition position = {});
+  CallExpr(const Function* function, std::vector<ExprPtr> arguments, std::shared_ptr<arrow::DataType> type,
+           TextPosition position = {});
   const Function& function() const { return *function_; }
   std::string_view name() const;
   /// nullptr when the function prepares nothing for these arguments.
@@ -124,8 +125,9 @@ class CaseExpr final : public Expr {
 ExprPtr MakeColumn(int index, const arrow::Field& field, TextPosition position = {});
 ExprPtr MakeLiteral(std::shared_ptr<arrow::Scalar> value, TextPosition position = {});
 
-/// Resolves `name` for the argument types, inserting implicit casts. The error (kInvalidInput) has PostgreSQL's words: "function foo(bigint) does not
-/// exist", "operator does not exist: text + integer", with the nearest name suggested; the caller adds line, column and caret.
+/// Resolves `name` for the argument types, inserting implicit casts. The error (kInvalidInput) has PostgreSQL's words: "function
+/// foo(bigint) does not exist", "operator does not exist: text + integer", with the nearest name suggested; the caller adds line,
+/// column and caret.
 arrow::Result<ExprPtr> MakeCall(std::string_view name, std::vector<ExprPtr> arguments, TextPosition position = {});
 
 /// An explicit cast, or the child itself when the type is already right.
@@ -135,7 +137,8 @@ arrow::Result<ExprPtr> MakeCast(ExprPtr child, const std::shared_ptr<arrow::Data
 arrow::Result<std::shared_ptr<arrow::DataType>> CommonType(const std::vector<std::shared_ptr<arrow::DataType>>& types);
 
 /// CASE with its values cast to their common type; `otherwise` may be null.
-arrow::Result<ExprPtr> MakeCase(std::vector<ExprPtr> conditions, std::vector<ExprPtr> values, ExprPtr otherwise, TextPosition position = {});
+arrow::Result<ExprPtr> MakeCase(std::vector<ExprPtr> conditions, std::vector<ExprPtr> values, ExprPtr otherwise,
+                                TextPosition position = {});
 
 /// Conjunction; the constant true when empty. SplitConjunction is its inverse.
 ExprPtr MakeAnd(std::vector<ExprPtr> conjuncts);
@@ -144,7 +147,8 @@ std::vector<ExprPtr> SplitConjunction(const ExprPtr& predicate);
 /// True for a literal that takes its type from its context, as PostgreSQL's "unknown": a string literal or NULL.
 bool IsUntypedLiteral(const Expr& expr);
 
-/// The argument as `type`, by an implicit cast; literals are converted at once ("invalid input syntax for type date: ..." is the caller's to place).
+/// The argument as `type`, by an implicit cast; literals are converted at once ("invalid input syntax for type date: ..." is the
+/// caller's to place).
 arrow::Result<ExprPtr> CoerceTo(ExprPtr expr, const std::shared_ptr<arrow::DataType>& type);
 
 /// The type that CASE, IN and COALESCE give to these branches: as CommonType, where untyped literals follow the others.

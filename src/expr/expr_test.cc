@@ -99,12 +99,13 @@ TEST(Expr, ConstantsAndVolatility) {
 }
 
 TEST(Expr, KnowsWhatCanFail) {
-  for (const char* text : {"(= $0 1)", "(and (= $0 1) $4)", "(like $1 'x%')", "(upper $1)", "(cast $0 bigint)", "(cast $0 text)", "(* $3 (- 1 $3))",
-                           "(case $4 $0 1)", "(substring $1 1 2)", "(in $0 1 2)", "(extract 'year' $2)", "(round $3)", "(coalesce $0 1)"}) {
+  for (const char* text :
+       {"(= $0 1)", "(and (= $0 1) $4)", "(like $1 'x%')", "(upper $1)", "(cast $0 bigint)", "(cast $0 text)", "(* $3 (- 1 $3))",
+        "(case $4 $0 1)", "(substring $1 1 2)", "(in $0 1 2)", "(extract 'year' $2)", "(round $3)", "(coalesce $0 1)"}) {
     EXPECT_FALSE(CanFail(*Parse(text))) << text;
   }
-  for (const char* text : {"(+ $0 1)", "(/ $0 2)", "(cast $1 integer)", "(cast $3 integer)", "(substring $1 1 $0)", "(like $1 $1)", "(* $3 (* $3 $3))",
-                           "(and $4 (= (/ 1 $0) 1))", "(+ $2 1)", "(sqrt $0)"}) {
+  for (const char* text : {"(+ $0 1)", "(/ $0 2)", "(cast $1 integer)", "(cast $3 integer)", "(substring $1 1 $0)",
+                           "(like $1 $1)", "(* $3 (* $3 $3))", "(and $4 (= (/ 1 $0) 1))", "(+ $2 1)", "(sqrt $0)"}) {
     EXPECT_TRUE(CanFail(*Parse(text))) << text;
   }
 }
@@ -122,7 +123,8 @@ TEST(Expr, CommonTypes) {
   EXPECT_EQ(common({arrow::int64(), arrow::float32()}), "real");
   EXPECT_EQ(common({arrow::decimal128(5, 2), arrow::float64()}), "double precision");
   EXPECT_EQ(common({arrow::date32(), arrow::timestamp(arrow::TimeUnit::MICRO)}), "timestamp without time zone");
-  EXPECT_EQ(common({arrow::timestamp(arrow::TimeUnit::NANO), arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")}), "timestamp with time zone");
+  EXPECT_EQ(common({arrow::timestamp(arrow::TimeUnit::NANO), arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")}),
+            "timestamp with time zone");
   EXPECT_EQ(common({arrow::utf8(), arrow::large_utf8(), arrow::dictionary(arrow::int32(), arrow::utf8())}), "text");
   EXPECT_EQ(common({arrow::null(), arrow::int32()}), "integer");
   EXPECT_EQ(common({arrow::null()}), "text");
@@ -158,11 +160,68 @@ TEST(Functions, RegistryIsComplete) {
   }
   EXPECT_EQ(registry.Find("no such function"), nullptr);
   // The names of the table in functions.h.
-  for (const char* name : {"+", "-", "*", "/", "%", "negate", "^", "=", "<>", "<", "<=", ">", ">=", "is_distinct_from", "is_not_distinct_from", "and", "or", "not",
-                           "is_null", "is_not_null", "is_true", "is_not_true", "is_false", "is_not_false", "is_unknown", "is_not_unknown", "in", "not_in", "like",
-                           "not_like", "ilike", "not_ilike", "~", "~*", "!~", "!~*", "||", "extract", "date_part", "subscript", "field", "timezone", "coalesce",
-                           "nullif", "greatest", "least", "concat", "concat_ws", "length", "lower", "upper", "trim", "substring", "position", "replace", "round",
-                           "now", "current_date", "date_trunc", "to_timestamp", "age", "make_date"}) {
+  for (const char* name : {"+",
+                           "-",
+                           "*",
+                           "/",
+                           "%",
+                           "negate",
+                           "^",
+                           "=",
+                           "<>",
+                           "<",
+                           "<=",
+                           ">",
+                           ">=",
+                           "is_distinct_from",
+                           "is_not_distinct_from",
+                           "and",
+                           "or",
+                           "not",
+                           "is_null",
+                           "is_not_null",
+                           "is_true",
+                           "is_not_true",
+                           "is_false",
+                           "is_not_false",
+                           "is_unknown",
+                           "is_not_unknown",
+                           "in",
+                           "not_in",
+                           "like",
+                           "not_like",
+                           "ilike",
+                           "not_ilike",
+                           "~",
+                           "~*",
+                           "!~",
+                           "!~*",
+                           "||",
+                           "extract",
+                           "date_part",
+                           "subscript",
+                           "field",
+                           "timezone",
+                           "coalesce",
+                           "nullif",
+                           "greatest",
+                           "least",
+                           "concat",
+                           "concat_ws",
+                           "length",
+                           "lower",
+                           "upper",
+                           "trim",
+                           "substring",
+                           "position",
+                           "replace",
+                           "round",
+                           "now",
+                           "current_date",
+                           "date_trunc",
+                           "to_timestamp",
+                           "age",
+                           "make_date"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

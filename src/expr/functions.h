@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions and operators of SQL, by the names MakeCall knows. Each family registers its overloads in functions_<family>.cc: a signature, how the
-// result is typed, and a kernel that computes one batch. Resolution follows PostgreSQL: an exact match first, then the candidates reachable by
-// implicit casts, most exact matches and preferred types (text, double, timestamptz) first; a string literal takes the type its context wants.
+// The functions and operators of SQL, by the names MakeCall knows. Each family registers its overloads in functions_<family>.cc:
+// a signature, how the result is typed, and a kernel that computes one batch. Resolution follows PostgreSQL: an exact match
+// first, then the candidates reachable by implicit casts, most exact matches and preferred types (text, double, timestamptz)
+// first; a string literal takes the type its context wants.
 //
 // Operators (the binder maps SQL's operators to these names):
 //   + - * / %  negate  ^          numbers; date + integer, date - date, date/timestamp/time +- interval, interval arithmetic
@@ -20,17 +21,18 @@
 //
 // Functions, by SQL name (lower case):
 //   conditional  coalesce nullif greatest least        (CASE is MakeCase)
-//   string       concat concat_ws length char_length character_length octet_length bit_length lower upper initcap trim(btrim) ltrim rtrim
-//                substring substr left right position strpos replace translate reverse repeat lpad rpad split_part starts_with ends_with contains
-//                ascii chr md5 overlay to_hex quote_literal encode decode
-//                SUBSTRING(s FROM a FOR b) is substring(s, a, b); POSITION(a IN b) is position(b, a), as PostgreSQL's parser orders them;
-//                TRIM(BOTH c FROM s) is btrim(s, c), LEADING ltrim, TRAILING rtrim; OVERLAY is overlay(s, new, from[, for])
+//   string       concat concat_ws length char_length character_length octet_length bit_length lower upper initcap trim(btrim)
+//                ltrim rtrim substring substr left right position strpos replace translate reverse repeat lpad rpad split_part
+//                starts_with ends_with contains ascii chr md5 overlay to_hex quote_literal encode decode
+//                SUBSTRING(s FROM a FOR b) is substring(s, a, b); POSITION(a IN b) is position(b, a), as PostgreSQL's parser
+//                orders them; TRIM(BOTH c FROM s) is btrim(s, c), LEADING ltrim, TRAILING rtrim; OVERLAY is overlay(s, new,
+//                from[, for])
 //   regex        regexp_like regexp_replace regexp_substr regexp_count regexp_instr
 //   number       abs sign round trunc ceil ceiling floor sqrt cbrt power pow exp ln log log10 log2 mod gcd lcm
 //                sin cos tan cot asin acos atan atan2 sinh cosh tanh degrees radians pi random width_bucket
-//   date/time    now current_timestamp transaction_timestamp statement_timestamp localtimestamp current_date current_time date_trunc date_part extract
-//                make_date make_timestamp make_time make_interval to_timestamp to_date age justify_hours justify_days justify_interval
-//                year month day hour minute second quarter week last_day to_char
+//   date/time    now current_timestamp transaction_timestamp statement_timestamp localtimestamp current_date current_time
+//                date_trunc date_part extract make_date make_timestamp make_time make_interval to_timestamp to_date age
+//                justify_hours justify_days justify_interval year month day hour minute second quarter week last_day to_char
 //   list/map     cardinality array_length array_contains map_keys map_values map_extract
 #pragma once
 
@@ -60,16 +62,17 @@ enum class Volatility {
 
 /// What a kernel works on.
 struct KernelInput {
-  std::span<const arrow::Datum> arguments;  ///< arrays of num_rows in their logical type, or scalars; at least one array unless there are no arguments
-  const TypePtr& type;                      ///< of the result
+  /// arrays of num_rows in their logical type, or scalars; at least one array unless there are no arguments
+  std::span<const arrow::Datum> arguments;
+  const TypePtr& type;  ///< of the result
   int64_t num_rows;
   const EvalContext& context;
-  const CallExpr* call;                     ///< nullptr inside casts
+  const CallExpr* call;  ///< nullptr inside casts
   arrow::compute::ExecContext* exec;
 };
 
-/// Computes the result (type `input.type`, an array of num_rows). For strict functions no argument is a null scalar and rows with a null argument must
-/// become null; they must not raise an error either.
+/// Computes the result (type `input.type`, an array of num_rows). For strict functions no argument is a null scalar and rows with
+/// a null argument must become null; they must not raise an error either.
 using Kernel = arrow::Result<arrow::Datum> (*)(const KernelInput& input);
 
 /// The result's type from the coerced arguments.
@@ -96,10 +99,10 @@ struct Function {
   std::vector<TypeClass> parameters;
   ResultType result_type = nullptr;
   Kernel kernel = nullptr;
-  bool variadic = false;    ///< the last parameter may repeat
-  bool strict = true;       ///< NULL in, NULL out
-  bool can_fail = true;     ///< some values raise an error: never evaluated for rows that do not need it
-  bool text_result = false; ///< over a dictionary-encoded argument the result is one, too
+  bool variadic = false;     ///< the last parameter may repeat
+  bool strict = true;        ///< NULL in, NULL out
+  bool can_fail = true;      ///< some values raise an error: never evaluated for rows that do not need it
+  bool text_result = false;  ///< over a dictionary-encoded argument the result is one, too
   Volatility volatility = Volatility::kImmutable;
   Strategy strategy = Strategy::kEager;
   Prepare prepare = nullptr;

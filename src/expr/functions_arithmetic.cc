@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// + - * / % and unary minus on numbers. Mixed operands meet as in PostgreSQL: integers in the wider one, integer with numeric in numeric (see
-// decimal_arithmetic.h), anything with floating point in double precision (real with real stays real).
+// + - * / % and unary minus on numbers. Mixed operands meet as in PostgreSQL: integers in the wider one, integer with numeric in
+// numeric (see decimal_arithmetic.h), anything with floating point in double precision (real with real stays real).
 #include <cmath>
 #include <limits>
 
@@ -99,9 +99,12 @@ struct Modulo {
 template <typename Op, DecimalOperation kDecimalOperation>
 arrow::Result<Datum> Arithmetic(const KernelInput& input) {
   switch (input.type->id()) {
-    case Type::INT16: return MapBinary<int16_t, int16_t, int16_t>(input, Op{}, ArithmeticFailure);
-    case Type::INT32: return MapBinary<int32_t, int32_t, int32_t>(input, Op{}, ArithmeticFailure);
-    case Type::INT64: return MapBinary<int64_t, int64_t, int64_t>(input, Op{}, ArithmeticFailure);
+    case Type::INT16:
+      return MapBinary<int16_t, int16_t, int16_t>(input, Op{}, ArithmeticFailure);
+    case Type::INT32:
+      return MapBinary<int32_t, int32_t, int32_t>(input, Op{}, ArithmeticFailure);
+    case Type::INT64:
+      return MapBinary<int64_t, int64_t, int64_t>(input, Op{}, ArithmeticFailure);
     case Type::FLOAT:
     case Type::DOUBLE:
       if constexpr (!std::is_same_v<Op, Modulo>) {
@@ -109,7 +112,8 @@ arrow::Result<Datum> Arithmetic(const KernelInput& input) {
         return MapBinary<double, double, double>(input, Op{}, ArithmeticFailure);
       }
       [[fallthrough]];
-    default: return DecimalArithmetic(kDecimalOperation, input);
+    default:
+      return DecimalArithmetic(kDecimalOperation, input);
   }
 }
 
@@ -155,7 +159,8 @@ arrow::Result<Resolution> ResolveArithmetic(const FunctionFamily& family, std::v
 
 /// Exact decimal results that were not capped at 38 digits hold every sum, difference and product.
 bool ExactDecimalNeverFails(const CallExpr& call) {
-  return arrow::is_decimal(call.type()->id()) && static_cast<const arrow::DecimalType&>(*call.type()).precision() < kMaxDecimalDigits;
+  return arrow::is_decimal(call.type()->id()) &&
+         static_cast<const arrow::DecimalType&>(*call.type()).precision() < kMaxDecimalDigits;
 }
 
 struct Negate {
@@ -186,9 +191,11 @@ void RegisterArithmetic(FunctionRegistry* registry) {
   // The first overload of each is the numeric one, chosen by the resolver; its signature matches nothing.
   registry->Add({.name = "+", .kernel = Arithmetic<Add, DecimalOperation::kAdd>, .never_fails = ExactDecimalNeverFails});
   registry->SetResolver("+", ResolveArithmetic<DecimalOperation::kAdd>);
-  registry->Add({.name = "-", .kernel = Arithmetic<Subtract, DecimalOperation::kSubtract>, .never_fails = ExactDecimalNeverFails});
+  registry->Add(
+      {.name = "-", .kernel = Arithmetic<Subtract, DecimalOperation::kSubtract>, .never_fails = ExactDecimalNeverFails});
   registry->SetResolver("-", ResolveArithmetic<DecimalOperation::kSubtract>);
-  registry->Add({.name = "*", .kernel = Arithmetic<Multiply, DecimalOperation::kMultiply>, .never_fails = ExactDecimalNeverFails});
+  registry->Add(
+      {.name = "*", .kernel = Arithmetic<Multiply, DecimalOperation::kMultiply>, .never_fails = ExactDecimalNeverFails});
   registry->SetResolver("*", ResolveArithmetic<DecimalOperation::kMultiply>);
   registry->Add({.name = "/", .kernel = Arithmetic<Divide, DecimalOperation::kDivide>});
   registry->SetResolver("/", ResolveArithmetic<DecimalOperation::kDivide>);
@@ -196,12 +203,27 @@ void RegisterArithmetic(FunctionRegistry* registry) {
   registry->SetResolver("%", ResolveArithmetic<DecimalOperation::kModulo>);
   registry->AddAlias("mod", "%");
 
-  registry->Add({.name = "negate", .parameters = {TypeClass::kInt16}, .result_type = FirstResult, .kernel = NegateValues<int16_t>});
-  registry->Add({.name = "negate", .parameters = {TypeClass::kInt32}, .result_type = FirstResult, .kernel = NegateValues<int32_t>});
-  registry->Add({.name = "negate", .parameters = {TypeClass::kInt64}, .result_type = FirstResult, .kernel = NegateValues<int64_t>});
-  registry->Add({.name = "negate", .parameters = {TypeClass::kDecimal}, .result_type = FirstResult, .kernel = NegateDecimal, .can_fail = false});
-  registry->Add({.name = "negate", .parameters = {TypeClass::kFloat}, .result_type = FirstResult, .kernel = NegateValues<float>, .can_fail = false});
-  registry->Add({.name = "negate", .parameters = {TypeClass::kDouble}, .result_type = FirstResult, .kernel = NegateValues<double>, .can_fail = false});
+  registry->Add(
+      {.name = "negate", .parameters = {TypeClass::kInt16}, .result_type = FirstResult, .kernel = NegateValues<int16_t>});
+  registry->Add(
+      {.name = "negate", .parameters = {TypeClass::kInt32}, .result_type = FirstResult, .kernel = NegateValues<int32_t>});
+  registry->Add(
+      {.name = "negate", .parameters = {TypeClass::kInt64}, .result_type = FirstResult, .kernel = NegateValues<int64_t>});
+  registry->Add({.name = "negate",
+                 .parameters = {TypeClass::kDecimal},
+                 .result_type = FirstResult,
+                 .kernel = NegateDecimal,
+                 .can_fail = false});
+  registry->Add({.name = "negate",
+                 .parameters = {TypeClass::kFloat},
+                 .result_type = FirstResult,
+                 .kernel = NegateValues<float>,
+                 .can_fail = false});
+  registry->Add({.name = "negate",
+                 .parameters = {TypeClass::kDouble},
+                 .result_type = FirstResult,
+                 .kernel = NegateValues<double>,
+                 .can_fail = false});
 }
 
 }  // namespace icebound::expr

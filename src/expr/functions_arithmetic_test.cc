@@ -135,7 +135,8 @@ TEST(Arithmetic, WordsForMissingOperators) {
 
 TEST(Arithmetic, Advice) {
   EXPECT_EQ(RunTest("(uper 'x')"), "error: function uper(unknown) does not exist; did you mean \"upper\"?");
-  EXPECT_EQ(RunTest("(lower 1)"), "error: function lower(integer) does not exist; no candidate matches the argument types, explicit casts may help");
+  EXPECT_EQ(RunTest("(lower 1)"),
+            "error: function lower(integer) does not exist; no candidate matches the argument types, explicit casts may help");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// = <> < <= > >= and IS [NOT] DISTINCT FROM. Text compares by bytes (the "C" collation), floating point with NaN equal to itself and above every number,
-// decimals of different scales by value, timestamps with and without zone as instants of UTC, intervals with months of 30 days, lists and
-// structs element by element.
+// = <> < <= > >= and IS [NOT] DISTINCT FROM. Text compares by bytes (the "C" collation), floating point with NaN equal to itself
+// and above every number, decimals of different scales by value, timestamps with and without zone as instants of UTC, intervals
+// with months of 30 days, lists and structs element by element.
 #include <arrow/util/bitmap_ops.h>
 #include <arrow/util/checked_cast.h>
 
@@ -47,7 +47,8 @@ using Bits = arrow::Result<std::shared_ptr<arrow::Buffer>>;
 
 template <Comparison kComparison, typename T>
 Bits ComparePrimitive(const Datum& left, const Datum& right, const KernelInput& input) {
-  return MapBits<T>(left, right, input.num_rows, input.context.pool, [](const T& a, const T& b) { return Compare<kComparison, T>(a, b); });
+  return MapBits<T>(left, right, input.num_rows, input.context.pool,
+                    [](const T& a, const T& b) { return Compare<kComparison, T>(a, b); });
 }
 
 template <Comparison kComparison>
@@ -66,7 +67,8 @@ Bits CompareBooleans(const Datum& left_datum, const Datum& right_datum, const Ke
     return [=](int64_t row) -> int { return bits == nullptr ? scalar : arrow::bit_util::GetBit(bits, offset + row); };
   };
   const auto left = reader(left_datum), right = reader(right_datum);
-  return MapRowsToBits(input.num_rows, input.context.pool, [&](int64_t row) { return Compare<kComparison, int>(left(row), right(row)); });
+  return MapRowsToBits(input.num_rows, input.context.pool,
+                       [&](int64_t row) { return Compare<kComparison, int>(left(row), right(row)); });
 }
 
 /// Values whose unit or scale differs: both are brought to the finer one. `Wide` holds the products, or they saturate.
@@ -119,7 +121,8 @@ template <Comparison kComparison>
 Bits CompareDecimals(const Datum& left, const Datum& right, const KernelInput& input) {
   const int left_scale = DecimalScale(*left.type()), right_scale = DecimalScale(*right.type());
   const int scale = std::max(left_scale, right_scale);
-  const int left_digits = DecimalDigits(*left.type()) + scale - left_scale, right_digits = DecimalDigits(*right.type()) + scale - right_scale;
+  const int left_digits = DecimalDigits(*left.type()) + scale - left_scale,
+            right_digits = DecimalDigits(*right.type()) + scale - right_scale;
   if (std::max(left_digits, right_digits) <= 18) {
     return CompareScaled<kComparison, int64_t>(left, right, input, scale - left_scale, scale - right_scale);
   }
@@ -145,8 +148,9 @@ Bits CompareTimes(const Datum& left, const Datum& right, const KernelInput& inpu
 template <Comparison kComparison>
 Bits CompareIntervals(const Datum& left_datum, const Datum& right_datum, const KernelInput& input) {
   const ValueReader<Interval> left(left_datum), right(right_datum);
-  return MapRowsToBits(input.num_rows, input.context.pool,
-                       [&](int64_t row) { return Compare<kComparison, Int128>(IntervalSpan(left[row]), IntervalSpan(right[row])); });
+  return MapRowsToBits(input.num_rows, input.context.pool, [&](int64_t row) {
+    return Compare<kComparison, Int128>(IntervalSpan(left[row]), IntervalSpan(right[row]));
+  });
 }
 
 template <Comparison kComparison>
@@ -163,7 +167,8 @@ template <Comparison kComparison>
 Bits CompareValues(const Datum& left, const Datum& right, const KernelInput& input) {
   const arrow::DataType& type = *left.type();
   switch (ClassOf(type)) {
-    case TypeClass::kBoolean: return CompareBooleans<kComparison>(left, right, input);
+    case TypeClass::kBoolean:
+      return CompareBooleans<kComparison>(left, right, input);
     case TypeClass::kInt16:
     case TypeClass::kInt32:
     case TypeClass::kInt64:
@@ -171,25 +176,34 @@ Bits CompareValues(const Datum& left, const Datum& right, const KernelInput& inp
       if (type.id() == Type::INT16) return ComparePrimitive<kComparison, int16_t>(left, right, input);
       if (type.id() == Type::INT32) return ComparePrimitive<kComparison, int32_t>(left, right, input);
       return ComparePrimitive<kComparison, int64_t>(left, right, input);
-    case TypeClass::kDecimal: return CompareDecimals<kComparison>(left, right, input);
-    case TypeClass::kFloat: return ComparePrimitive<kComparison, float>(left, right, input);
-    case TypeClass::kDouble: return ComparePrimitive<kComparison, double>(left, right, input);
+    case TypeClass::kDecimal:
+      return CompareDecimals<kComparison>(left, right, input);
+    case TypeClass::kFloat:
+      return ComparePrimitive<kComparison, float>(left, right, input);
+    case TypeClass::kDouble:
+      return ComparePrimitive<kComparison, double>(left, right, input);
     case TypeClass::kText:
     case TypeClass::kBinary:
-    case TypeClass::kUuid: return CompareBytes<kComparison>(left, right, input);
-    case TypeClass::kDate: return ComparePrimitive<kComparison, int32_t>(left, right, input);
+    case TypeClass::kUuid:
+      return CompareBytes<kComparison>(left, right, input);
+    case TypeClass::kDate:
+      return ComparePrimitive<kComparison, int32_t>(left, right, input);
     case TypeClass::kTime:
     case TypeClass::kTimestamp:
-    case TypeClass::kTimestampTz: return CompareTimes<kComparison>(left, right, input);
-    case TypeClass::kInterval: return CompareIntervals<kComparison>(left, right, input);
-    default: return CompareNested<kComparison>(left, right, input);
+    case TypeClass::kTimestampTz:
+      return CompareTimes<kComparison>(left, right, input);
+    case TypeClass::kInterval:
+      return CompareIntervals<kComparison>(left, right, input);
+    default:
+      return CompareNested<kComparison>(left, right, input);
   }
 }
 
 template <Comparison kComparison, bool kSwapped>
 arrow::Result<Datum> CompareKernel(const KernelInput& input) {
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(auto bits, (CompareValues<kComparison>(input.arguments[kSwapped ? 1 : 0], input.arguments[kSwapped ? 0 : 1], input)));
+  ARROW_ASSIGN_OR_RAISE(
+      auto bits, (CompareValues<kComparison>(input.arguments[kSwapped ? 1 : 0], input.arguments[kSwapped ? 0 : 1], input)));
   return MakeArrayDatum(arrow::boolean(), input.num_rows, std::move(validity), std::move(bits));
 }
 
@@ -232,11 +246,11 @@ arrow::Status CoerceComparison(std::string_view name, std::vector<ExprPtr>* argu
   const TypeClass a = ClassOf(*left), b = ClassOf(*right);
   const auto is_exact = [](TypeClass c) { return IsInteger(c) || c == TypeClass::kDecimal; };
   const bool as_they_are = (a == b && (a == TypeClass::kDecimal || a == TypeClass::kBinary || a == TypeClass::kTime)) ||
-                           (is_exact(a) && is_exact(b)) ||
-                           (left->id() == Type::TIMESTAMP && right->id() == Type::TIMESTAMP);
+                           (is_exact(a) && is_exact(b)) || (left->id() == Type::TIMESTAMP && right->id() == Type::TIMESTAMP);
   if (as_they_are) return arrow::Status::OK();
   const auto common = CommonType({left, right});
-  if (!common.ok() || ClassOf(**common) == TypeClass::kMap || ClassOf(**common) == TypeClass::kOther) return NoSuchCall(name, *arguments);
+  if (!common.ok() || ClassOf(**common) == TypeClass::kMap || ClassOf(**common) == TypeClass::kOther)
+    return NoSuchCall(name, *arguments);
   for (ExprPtr& argument : *arguments) {
     ARROW_ASSIGN_OR_RAISE(argument, CoerceTo(std::move(argument), *common));
   }

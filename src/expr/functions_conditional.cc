@@ -17,7 +17,8 @@ using arrow::Datum;
 namespace {
 
 /// All arguments in their common type, with the construct named in the error as PostgreSQL does.
-arrow::Result<Resolution> ResolveCommon(const FunctionFamily& family, std::vector<ExprPtr> arguments, std::string_view construct) {
+arrow::Result<Resolution> ResolveCommon(const FunctionFamily& family, std::vector<ExprPtr> arguments,
+                                        std::string_view construct) {
   if (arguments.empty()) return NoSuchCall(family.name, arguments);
   const auto common = CommonTypeOf(arguments);
   if (!common.ok()) return ErrorStatus(ErrorKind::kInvalidInput, fmt::format("{} {}", construct, common.status().message()));
@@ -44,7 +45,8 @@ arrow::Result<ExprPtr> RewriteNullif(std::vector<ExprPtr> arguments, TextPositio
   return MakeCase({std::move(equal)}, {MakeLiteral(std::make_shared<arrow::NullScalar>())}, arguments[0], position);
 }
 
-/// NULL arguments are passed over. The best so far is compared with each argument in turn by the comparison operators' own kernel.
+/// NULL arguments are passed over. The best so far is compared with each argument in turn by the comparison operators' own
+/// kernel.
 template <bool kGreatest>
 arrow::Result<Datum> Extreme(const KernelInput& input) {
   const Function* less = FunctionRegistry::Get().Find("<")->overloads.front();
@@ -59,7 +61,8 @@ arrow::Result<Datum> Extreme(const KernelInput& input) {
     }
     if (best.is_scalar() && argument.is_scalar()) {
       const auto order = CompareScalars(*best.scalar(), *argument.scalar());
-      if (!order.has_value()) return MakeError(ErrorKind::kUnsupported, "GREATEST and LEAST of type {}", SqlTypeName(*input.type));
+      if (!order.has_value())
+        return MakeError(ErrorKind::kUnsupported, "GREATEST and LEAST of type {}", SqlTypeName(*input.type));
       if (kGreatest ? *order < 0 : *order > 0) best = argument;
       continue;
     }

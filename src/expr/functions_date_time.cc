@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clock, truncation, making and taking apart of dates and timestamps. The session's zone is UTC; now() is the start of the statement.
+// The clock, truncation, making and taking apart of dates and timestamps. The session's zone is UTC; now() is the start of the
+// statement.
 #include <arrow/compute/api_scalar.h>
 #include <arrow/util/checked_cast.h>
 
@@ -37,7 +38,8 @@ arrow::Result<Datum> Now(const KernelInput& input) {
   return Datum(std::make_shared<arrow::TimestampScalar>(input.context.statement_time_us, input.type));
 }
 arrow::Result<Datum> CurrentDate(const KernelInput& input) {
-  return Datum(std::make_shared<arrow::Date32Scalar>(static_cast<int32_t>(FloorDivide(input.context.statement_time_us, kMicrosPerDay))));
+  return Datum(
+      std::make_shared<arrow::Date32Scalar>(static_cast<int32_t>(FloorDivide(input.context.statement_time_us, kMicrosPerDay))));
 }
 arrow::Result<Datum> CurrentTime(const KernelInput& input) {
   return Datum(std::make_shared<arrow::Time64Scalar>(FloorModulo(input.context.statement_time_us, kMicrosPerDay), input.type));
@@ -52,26 +54,40 @@ int64_t TruncateDays(int64_t days, DateTimeField field) {
   // Centuries and millennia start in the year 1: 2001 begins one.
   const auto first_year_of = [&](int64_t period) { return FloorDivide(date.year - 1, period) * period + 1; };
   switch (field) {
-    case kMonth: return DaysFromCivil(date.year, date.month, 1);
-    case kQuarter: return DaysFromCivil(date.year, (date.month - 1) / 3 * 3 + 1, 1);
-    case kYear: return DaysFromCivil(date.year, 1, 1);
-    case kDecade: return DaysFromCivil(FloorDivide(date.year, 10) * 10, 1, 1);
-    case kCentury: return DaysFromCivil(first_year_of(100), 1, 1);
-    case kMillennium: return DaysFromCivil(first_year_of(1000), 1, 1);
-    default: return days;
+    case kMonth:
+      return DaysFromCivil(date.year, date.month, 1);
+    case kQuarter:
+      return DaysFromCivil(date.year, (date.month - 1) / 3 * 3 + 1, 1);
+    case kYear:
+      return DaysFromCivil(date.year, 1, 1);
+    case kDecade:
+      return DaysFromCivil(FloorDivide(date.year, 10) * 10, 1, 1);
+    case kCentury:
+      return DaysFromCivil(first_year_of(100), 1, 1);
+    case kMillennium:
+      return DaysFromCivil(first_year_of(1000), 1, 1);
+    default:
+      return days;
   }
 }
 
 /// Microseconds of the units up to a day; 0 for longer ones.
 int64_t MicrosOf(DateTimeField field) {
   switch (field) {
-    case kMicroseconds: return 1;
-    case kMilliseconds: return 1000;
-    case kSecond: return kMicrosPerSecond;
-    case kMinute: return kMicrosPerMinute;
-    case kHour: return kMicrosPerHour;
-    case kDay: return kMicrosPerDay;
-    default: return 0;
+    case kMicroseconds:
+      return 1;
+    case kMilliseconds:
+      return 1000;
+    case kSecond:
+      return kMicrosPerSecond;
+    case kMinute:
+      return kMicrosPerMinute;
+    case kHour:
+      return kMicrosPerHour;
+    case kDay:
+      return kMicrosPerDay;
+    default:
+      return 0;
   }
 }
 
@@ -128,7 +144,8 @@ arrow::Result<Datum> MapTruncation(const KernelInput& input, Truncate truncate) 
 arrow::Result<Datum> DateTrunc(const KernelInput& input) {
   if (ClassOf(*input.type) == TypeClass::kInterval) return MapTruncation<Interval>(input, TruncateInterval);
   const bool nanoseconds = IsNanosecondType(*input.type);
-  return MapTruncation<int64_t>(input, [nanoseconds](int64_t value, DateTimeField field) { return TruncateTimestamp(value, field, nanoseconds); });
+  return MapTruncation<int64_t>(
+      input, [nanoseconds](int64_t value, DateTimeField field) { return TruncateTimestamp(value, field, nanoseconds); });
 }
 
 // --- making ------------------------------------------------------------------------------------------------------------------
@@ -159,7 +176,8 @@ arrow::Result<Datum> MakeDate(const KernelInput& input) {
 arrow::Result<Datum> MakeTime(const KernelInput& input) {
   const ValueReader<int32_t> hour(input.arguments[0]), minute(input.arguments[1]);
   const ValueReader<double> second(input.arguments[2]);
-  return MapRows<int64_t>(input, [&](int64_t row, int64_t* out) { return MicrosOfFields(hour[row], minute[row], second[row]).Value(out); });
+  return MapRows<int64_t>(
+      input, [&](int64_t row, int64_t* out) { return MicrosOfFields(hour[row], minute[row], second[row]).Value(out); });
 }
 
 arrow::Result<Datum> MakeTimestamp(const KernelInput& input) {
@@ -170,7 +188,8 @@ arrow::Result<Datum> MakeTimestamp(const KernelInput& input) {
     ARROW_ASSIGN_OR_RAISE(const int64_t days, DaysOfFields(year[row], month[row], day[row]));
     ARROW_ASSIGN_OR_RAISE(const int64_t micros, MicrosOfFields(hour[row], minute[row], second[row]));
     int64_t midnight = 0;
-    if (__builtin_mul_overflow(days, kMicrosPerDay, &midnight) || __builtin_add_overflow(midnight, micros, out)) return OutOfRange(*input.type);
+    if (__builtin_mul_overflow(days, kMicrosPerDay, &midnight) || __builtin_add_overflow(midnight, micros, out))
+      return OutOfRange(*input.type);
     return arrow::Status::OK();
   });
 }
@@ -184,8 +203,10 @@ arrow::Result<Datum> MakeIntervalKernel(const KernelInput& input) {
     const int64_t all_months = int64_t{(*years)[row]} * 12 + (*months)[row];
     const int64_t all_days = int64_t{(*weeks)[row]} * 7 + (*days)[row];
     const double micros = std::rint(seconds[row] * 1e6);
-    const Int128 nanos = (static_cast<Int128>((*hours)[row]) * kMicrosPerHour + static_cast<Int128>((*minutes)[row]) * kMicrosPerMinute +
-                          static_cast<Int128>(std::fabs(micros) < 9e15 ? micros : 9e18)) * kNanosPerMicro;
+    const Int128 nanos =
+        (static_cast<Int128>((*hours)[row]) * kMicrosPerHour + static_cast<Int128>((*minutes)[row]) * kMicrosPerMinute +
+         static_cast<Int128>(std::fabs(micros) < 9e15 ? micros : 9e18)) *
+        kNanosPerMicro;
     *out = Interval{static_cast<int32_t>(all_months), static_cast<int32_t>(all_days), static_cast<int64_t>(nanos)};
     const bool fits = out->months == all_months && out->days == all_days && out->nanoseconds == nanos;
     return fits ? arrow::Status::OK() : OutOfRange(*input.type);
@@ -250,7 +271,8 @@ arrow::Result<Datum> Justify(const KernelInput& input) {
 
 // --- AT TIME ZONE ------------------------------------------------------------------------------------------------------------
 
-/// timezone(zone, timestamptz): the clock on the wall there. timezone(zone, timestamp): the instant that clock shows. The zone is a constant.
+/// timezone(zone, timestamptz): the clock on the wall there. timezone(zone, timestamp): the instant that clock shows. The zone is
+/// a constant.
 arrow::Result<Datum> AtTimeZone(const KernelInput& input) {
   if (input.arguments[0].is_array() && input.num_rows > 1) {
     return MakeError(ErrorKind::kUnsupported, "a time zone that differs from row to row");
@@ -318,7 +340,10 @@ void RegisterDateTime(FunctionRegistry* registry) {
   registry->Add({.name = "last_day", .parameters = {kDate}, .result_type = DateResult, .kernel = LastDay, .can_fail = false});
   for (const TypeClass timestamp : {kTimestamp, kTimestampTz}) {
     Add(registry, "age", {timestamp, timestamp}, IntervalResult, AgeBetween);
-    registry->Add({.name = "age", .parameters = {timestamp}, .result_type = IntervalResult, .kernel = AgeOfToday,
+    registry->Add({.name = "age",
+                   .parameters = {timestamp},
+                   .result_type = IntervalResult,
+                   .kernel = AgeOfToday,
                    .volatility = Volatility::kStable});
     Add(registry, "timezone", {kText, timestamp}, OtherZoneResult, AtTimeZone);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// extract (numeric) and date_part (double precision) of dates, timestamps, times and intervals. The field is a literal: EXTRACT has it as a
-// keyword, and the result's scale depends on it (seconds have six decimals, years none).
+// extract (numeric) and date_part (double precision) of dates, timestamps, times and intervals. The field is a literal: EXTRACT
+// has it as a keyword, and the result's scale depends on it (seconds have six decimals, years none).
 #include <arrow/util/checked_cast.h>
 
 #include <optional>
@@ -31,51 +31,77 @@ struct FieldShape {
 FieldShape ShapeOf(DateTimeField field, TypeClass type) {
   if (type == kDate && field == kEpoch) return {15, 0};
   switch (field) {
-    case kSecond: return {8, 6};        // 59.999999
-    case kMilliseconds: return {8, 3};  // 59999.999
-    case kMicroseconds: return {8, 0};
-    case kEpoch: return {20, 6};
-    default: return {10, 0};
+    case kSecond:
+      return {8, 6};  // 59.999999
+    case kMilliseconds:
+      return {8, 3};  // 59999.999
+    case kMicroseconds:
+      return {8, 0};
+    case kEpoch:
+      return {20, 6};
+    default:
+      return {10, 0};
   }
 }
 
 /// Years before Christ are negative and there is no year 0: 1 BC is -1.
 int64_t DisplayYear(int64_t year) { return year > 0 ? year : year - 1; }
-int64_t PeriodOfYear(int64_t year, int64_t period) { return year > 0 ? (year + period - 1) / period : -((period - year) / period); }
+int64_t PeriodOfYear(int64_t year, int64_t period) {
+  return year > 0 ? (year + period - 1) / period : -((period - year) / period);
+}
 
 /// Fields of a date (days since 1970); nullopt for those a date does not have.
 std::optional<int64_t> DateField(int64_t days, DateTimeField field) {
   switch (field) {
-    case kDayOfWeek: return DayOfWeek(days);
-    case kIsoDayOfWeek: return DayOfWeek(days) == 0 ? 7 : DayOfWeek(days);
-    case kWeek: return IsoWeekOf(days).week;
-    case kIsoYear: return DisplayYear(IsoWeekOf(days).year);
-    case kJulian: return days + 2440588;
-    default: break;
+    case kDayOfWeek:
+      return DayOfWeek(days);
+    case kIsoDayOfWeek:
+      return DayOfWeek(days) == 0 ? 7 : DayOfWeek(days);
+    case kWeek:
+      return IsoWeekOf(days).week;
+    case kIsoYear:
+      return DisplayYear(IsoWeekOf(days).year);
+    case kJulian:
+      return days + 2440588;
+    default:
+      break;
   }
   const CivilDate date = CivilFromDays(days);
   switch (field) {
-    case kDay: return date.day;
-    case kMonth: return date.month;
-    case kQuarter: return (date.month - 1) / 3 + 1;
-    case kYear: return DisplayYear(date.year);
-    case kDecade: return FloorDivide(date.year, 10);
-    case kCentury: return PeriodOfYear(date.year, 100);
-    case kMillennium: return PeriodOfYear(date.year, 1000);
-    case kDayOfYear: return days - DaysFromCivil(date.year, 1, 1) + 1;
-    default: return std::nullopt;
+    case kDay:
+      return date.day;
+    case kMonth:
+      return date.month;
+    case kQuarter:
+      return (date.month - 1) / 3 + 1;
+    case kYear:
+      return DisplayYear(date.year);
+    case kDecade:
+      return FloorDivide(date.year, 10);
+    case kCentury:
+      return PeriodOfYear(date.year, 100);
+    case kMillennium:
+      return PeriodOfYear(date.year, 1000);
+    case kDayOfYear:
+      return days - DaysFromCivil(date.year, 1, 1) + 1;
+    default:
+      return std::nullopt;
   }
 }
 
 /// Fields of a time of day in microseconds.
 std::optional<int64_t> ClockField(int64_t micros, DateTimeField field) {
   switch (field) {
-    case kHour: return micros / kMicrosPerHour;
-    case kMinute: return micros / kMicrosPerMinute % 60;
+    case kHour:
+      return micros / kMicrosPerHour;
+    case kMinute:
+      return micros / kMicrosPerMinute % 60;
     case kSecond:
     case kMilliseconds:
-    case kMicroseconds: return micros % kMicrosPerMinute;  // The scale of the field makes the difference.
-    default: return std::nullopt;
+    case kMicroseconds:
+      return micros % kMicrosPerMinute;  // The scale of the field makes the difference.
+    default:
+      return std::nullopt;
   }
 }
 
@@ -108,14 +134,22 @@ std::optional<Int128> IntervalField(const Interval& interval, DateTimeField fiel
     case kEpoch:
       return static_cast<Int128>(years) * (kMicrosPerDay / 4 * 1461) +
              (static_cast<Int128>(interval.months % 12) * 30 + interval.days) * kMicrosPerDay + micros;
-    case kYear: return years;
-    case kDecade: return years / 10;
-    case kCentury: return years / 100;
-    case kMillennium: return years / 1000;
-    case kQuarter: return interval.months % 12 / 3 + 1;
-    case kMonth: return interval.months % 12;
-    case kDay: return interval.days;
-    case kWeek: return interval.days / 7;
+    case kYear:
+      return years;
+    case kDecade:
+      return years / 10;
+    case kCentury:
+      return years / 100;
+    case kMillennium:
+      return years / 1000;
+    case kQuarter:
+      return interval.months % 12 / 3 + 1;
+    case kMonth:
+      return interval.months % 12;
+    case kDay:
+      return interval.days;
+    case kWeek:
+      return interval.days / 7;
     default: {
       const auto clock = ClockField(micros, field);
       return clock ? std::optional<Int128>(*clock) : std::nullopt;
@@ -126,10 +160,14 @@ std::optional<Int128> IntervalField(const Interval& interval, DateTimeField fiel
 /// The fields that a type has, found by trying one value.
 bool HasField(TypeClass type, DateTimeField field) {
   switch (type) {
-    case kDate: return DayField(0, field).has_value();
-    case kTime: return TimeField(0, field).has_value();
-    case kInterval: return IntervalField(Interval{}, field).has_value();
-    default: return TimestampField(0, field, type == kTimestampTz).has_value();
+    case kDate:
+      return DayField(0, field).has_value();
+    case kTime:
+      return TimeField(0, field).has_value();
+    case kInterval:
+      return IntervalField(Interval{}, field).has_value();
+    default:
+      return TimestampField(0, field, type == kTimestampTz).has_value();
   }
 }
 
@@ -175,9 +213,12 @@ arrow::Result<Datum> FieldsAs(const KernelInput& input, DateTimeField field) {
   const arrow::DataType& type = *input.arguments[1].type();
   const FieldShape shape = ShapeOf(field, ClassOf(type));
   switch (ClassOf(type)) {
-    case kDate: return MapField<Out, int32_t>(input, shape, [field](int32_t days) { return *DayField(days, field); });
-    case kTime: return MapField<Out, int64_t>(input, shape, [field](int64_t micros) { return *TimeField(micros, field); });
-    case kInterval: return MapField<Out, Interval>(input, shape, [field](const Interval& value) { return *IntervalField(value, field); });
+    case kDate:
+      return MapField<Out, int32_t>(input, shape, [field](int32_t days) { return *DayField(days, field); });
+    case kTime:
+      return MapField<Out, int64_t>(input, shape, [field](int64_t micros) { return *TimeField(micros, field); });
+    case kInterval:
+      return MapField<Out, Interval>(input, shape, [field](const Interval& value) { return *IntervalField(value, field); });
     default: {
       const int64_t divisor = IsNanosecondType(type) ? kNanosPerMicro : 1;
       const bool zoned = ClassOf(type) == kTimestampTz;
@@ -190,9 +231,12 @@ arrow::Result<Datum> FieldsAs(const KernelInput& input, DateTimeField field) {
 arrow::Result<Datum> Fields(const KernelInput& input) {
   const DateTimeField field = checked_cast<const PreparedField&>(*input.call->prepared()).field();
   switch (input.type->id()) {
-    case arrow::Type::DOUBLE: return FieldsAs<double>(input, field);
-    case arrow::Type::DECIMAL64: return FieldsAs<int64_t>(input, field);
-    default: return FieldsAs<Int128>(input, field);
+    case arrow::Type::DOUBLE:
+      return FieldsAs<double>(input, field);
+    case arrow::Type::DECIMAL64:
+      return FieldsAs<int64_t>(input, field);
+    default:
+      return FieldsAs<Int128>(input, field);
   }
 }
 
@@ -206,7 +250,8 @@ arrow::Result<Resolution> ResolveField(const FunctionFamily& family, std::vector
     return NoSuchCall(family.name, arguments);
   }
   if (IsUntypedLiteral(*arguments[1])) {
-    return MakeError(ErrorKind::kInvalidInput, "function {}(unknown, unknown) is not unique; explicit casts may help", family.name);
+    return MakeError(ErrorKind::kInvalidInput, "function {}(unknown, unknown) is not unique; explicit casts may help",
+                     family.name);
   }
   TypePtr type = LogicalType(arguments[1]->type());
   const TypeClass type_class = ClassOf(*type);

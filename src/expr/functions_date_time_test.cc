@@ -100,8 +100,10 @@ TEST(DateTime, Extract) {
       {"(extract 'second' timestamp'1969-12-31 23:59:59.5')", "59.500000"},
       {"(extract 'year' timestamp'1969-12-31 23:59:59.5')", "1969"},
       {"(extract 'timezone' timestamptz'2001-02-16 20:38:40+00')", "0"},
-      {"(extract 'timezone' timestamp'2001-02-16 20:38:40')", "error: unit \"timezone\" not supported for type timestamp without time zone"},
-      {"(extract 'foo' timestamp'2001-02-16 20:38:40')", "error: unit \"foo\" not recognized for type timestamp without time zone"},
+      {"(extract 'timezone' timestamp'2001-02-16 20:38:40')",
+       "error: unit \"timezone\" not supported for type timestamp without time zone"},
+      {"(extract 'foo' timestamp'2001-02-16 20:38:40')",
+       "error: unit \"foo\" not recognized for type timestamp without time zone"},
       {"(extract 'hour' time'20:38:40.5')", "20"},
       {"(extract 'second' time'20:38:40.5')", "40.500000"},
       {"(extract 'epoch' time'20:38:40.5')", "74320.500000"},
@@ -151,8 +153,10 @@ TEST(DateTime, Truncation) {
       {"(date_trunc 'quarter' interval'14 months 3 days')", "1 year"},
       {"(date_trunc 'year' interval'14 months 3 days')", "1 year"},
       {"(date_trunc 'week' interval'14 months 3 days')", "error: unit \"week\" not supported for type interval"},
-      {"(date_trunc 'dow' timestamp'2001-02-16 20:38:40')", "error: unit \"dow\" not recognized for type timestamp without time zone"},
-      {"(date_trunc 'foo' timestamp'2001-02-16 20:38:40')", "error: unit \"foo\" not recognized for type timestamp without time zone"},
+      {"(date_trunc 'dow' timestamp'2001-02-16 20:38:40')",
+       "error: unit \"dow\" not recognized for type timestamp without time zone"},
+      {"(date_trunc 'foo' timestamp'2001-02-16 20:38:40')",
+       "error: unit \"foo\" not recognized for type timestamp without time zone"},
   });
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// value IN (items). A list of literals becomes a set once, when the expression is made: fixed-width values are reduced to integers and kept sorted in
-// a flat table with open addressing, text and bytes in one with string views. Other lists are rewritten to a chain of =, joined by OR.
+// value IN (items). A list of literals becomes a set once, when the expression is made: fixed-width values are reduced to
+// integers and kept sorted in a flat table with open addressing, text and bytes in one with string views. Other lists are
+// rewritten to a chain of =, joined by OR.
 //
 // The set's memory belongs to the statement, like the literals it is made of, and is in proportion to the SQL text.
 #include <arrow/util/bitmap_ops.h>
@@ -95,16 +96,23 @@ class InSet final : public PreparedCall {
 
   arrow::Result<std::shared_ptr<arrow::Buffer>> Test(const Datum& values, int64_t num_rows, arrow::MemoryPool* pool) const {
     switch (values.type()->id()) {
-      case Type::BOOL: return TestBooleans(values, num_rows, pool);
-      case Type::INT16: return TestIntegers<int16_t>(values, num_rows, pool, [](int16_t v) { return int64_t{v}; });
+      case Type::BOOL:
+        return TestBooleans(values, num_rows, pool);
+      case Type::INT16:
+        return TestIntegers<int16_t>(values, num_rows, pool, [](int16_t v) { return int64_t{v}; });
       case Type::INT32:
-      case Type::DATE32: return TestIntegers<int32_t>(values, num_rows, pool, [](int32_t v) { return int64_t{v}; });
+      case Type::DATE32:
+        return TestIntegers<int32_t>(values, num_rows, pool, [](int32_t v) { return int64_t{v}; });
       case Type::INT64:
       case Type::TIME64:
-      case Type::TIMESTAMP: return TestIntegers<int64_t>(values, num_rows, pool, [](int64_t v) { return v; });
-      case Type::FLOAT: return TestIntegers<float>(values, num_rows, pool, [](float v) { return FloatKey(v); });
-      case Type::DOUBLE: return TestIntegers<double>(values, num_rows, pool, FloatKey);
-      case Type::DECIMAL64: return TestIntegers<int64_t>(values, num_rows, pool, [](int64_t v) { return v; });
+      case Type::TIMESTAMP:
+        return TestIntegers<int64_t>(values, num_rows, pool, [](int64_t v) { return v; });
+      case Type::FLOAT:
+        return TestIntegers<float>(values, num_rows, pool, [](float v) { return FloatKey(v); });
+      case Type::DOUBLE:
+        return TestIntegers<double>(values, num_rows, pool, FloatKey);
+      case Type::DECIMAL64:
+        return TestIntegers<int64_t>(values, num_rows, pool, [](int64_t v) { return v; });
       case Type::DECIMAL128: {
         const ValueReader<Int128> reader(values);
         return MapRowsToBits(num_rows, pool, [&](int64_t row) { return wide_set_->Contains(reader[row]); });
@@ -124,18 +132,34 @@ class InSet final : public PreparedCall {
   bool Add(const arrow::Scalar& value, const arrow::DataType& type) {
     if (!value.type->Equals(type)) return false;
     switch (type.id()) {
-      case Type::BOOL: integers_.push_back(checked_cast<const arrow::BooleanScalar&>(value).value); return true;
-      case Type::INT16: integers_.push_back(ScalarValue<int16_t>(value)); return true;
+      case Type::BOOL:
+        integers_.push_back(checked_cast<const arrow::BooleanScalar&>(value).value);
+        return true;
+      case Type::INT16:
+        integers_.push_back(ScalarValue<int16_t>(value));
+        return true;
       case Type::INT32:
-      case Type::DATE32: integers_.push_back(ScalarValue<int32_t>(value)); return true;
+      case Type::DATE32:
+        integers_.push_back(ScalarValue<int32_t>(value));
+        return true;
       case Type::INT64:
       case Type::TIME64:
       case Type::TIMESTAMP:
-      case Type::DECIMAL64: integers_.push_back(ScalarValue<int64_t>(value)); return true;
-      case Type::FLOAT: integers_.push_back(FloatKey(ScalarValue<float>(value))); return true;
-      case Type::DOUBLE: integers_.push_back(FloatKey(ScalarValue<double>(value))); return true;
-      case Type::DECIMAL128: wide_.push_back(ScalarValue<Int128>(value)); return true;
-      case Type::INTERVAL_MONTH_DAY_NANO: wide_.push_back(IntervalSpan(ScalarValue<Interval>(value))); return true;
+      case Type::DECIMAL64:
+        integers_.push_back(ScalarValue<int64_t>(value));
+        return true;
+      case Type::FLOAT:
+        integers_.push_back(FloatKey(ScalarValue<float>(value)));
+        return true;
+      case Type::DOUBLE:
+        integers_.push_back(FloatKey(ScalarValue<double>(value)));
+        return true;
+      case Type::DECIMAL128:
+        wide_.push_back(ScalarValue<Int128>(value));
+        return true;
+      case Type::INTERVAL_MONTH_DAY_NANO:
+        wide_.push_back(IntervalSpan(ScalarValue<Interval>(value)));
+        return true;
       default: {
         const auto bytes = BytesOfScalar(value);
         if (!bytes) return false;
@@ -146,7 +170,8 @@ class InSet final : public PreparedCall {
   }
 
   template <typename T, typename KeyOf>
-  arrow::Result<std::shared_ptr<arrow::Buffer>> TestIntegers(const Datum& values, int64_t num_rows, arrow::MemoryPool* pool, KeyOf key_of) const {
+  arrow::Result<std::shared_ptr<arrow::Buffer>> TestIntegers(const Datum& values, int64_t num_rows, arrow::MemoryPool* pool,
+                                                             KeyOf key_of) const {
     constexpr size_t kFewItems = 8;
     ARROW_ASSIGN_OR_RAISE(auto bits, AllocateBits(num_rows, pool));
     const BlockReader<T> reader(values);
@@ -167,7 +192,8 @@ class InSet final : public PreparedCall {
     return bits;
   }
 
-  arrow::Result<std::shared_ptr<arrow::Buffer>> TestBooleans(const Datum& values, int64_t num_rows, arrow::MemoryPool* pool) const {
+  arrow::Result<std::shared_ptr<arrow::Buffer>> TestBooleans(const Datum& values, int64_t num_rows,
+                                                             arrow::MemoryPool* pool) const {
     const arrow::ArrayData& data = *values.array();
     return MapRowsToBits(num_rows, pool, [&](int64_t row) {
       return integers_set_->Contains(arrow::bit_util::GetBit(data.buffers[1]->data(), data.offset + row));
@@ -194,7 +220,8 @@ arrow::Result<Datum> In(const KernelInput& input) {
     if (validity == nullptr) {
       validity = bits;
     } else {
-      ARROW_ASSIGN_OR_RAISE(validity, arrow::internal::BitmapAnd(input.context.pool, validity->data(), 0, bits->data(), 0, input.num_rows, 0));
+      ARROW_ASSIGN_OR_RAISE(
+          validity, arrow::internal::BitmapAnd(input.context.pool, validity->data(), 0, bits->data(), 0, input.num_rows, 0));
     }
   }
   if (kNegated) {

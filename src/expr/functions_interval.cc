@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The date and time overloads of + - * / and unary minus. Months are added first, keeping the day or the month's last one; then days; then time.
+// The date and time overloads of + - * / and unary minus. Months are added first, keeping the day or the month's last one; then
+// days; then time.
 #include "base/error.h"
 #include "expr/cast.h"
 #include "expr/date_time_math.h"
@@ -42,7 +43,8 @@ arrow::Result<Datum> DatePlusDays(const KernelInput& input) {
 
 arrow::Result<Datum> DateMinusDate(const KernelInput& input) {
   return MapBinary<int32_t, int32_t, int32_t>(
-      input, [](int32_t left, int32_t right, int32_t* out) { return Check(!__builtin_sub_overflow(left, right, out)); }, OutOfRangeFailure);
+      input, [](int32_t left, int32_t right, int32_t* out) { return Check(!__builtin_sub_overflow(left, right, out)); },
+      OutOfRangeFailure);
 }
 
 bool AddOrSubtract(int64_t value, const Interval& interval, bool subtract, bool nanoseconds, int64_t* out) {
@@ -58,7 +60,8 @@ arrow::Result<Datum> DatePlusInterval(const KernelInput& input) {
       [](int32_t date, const Interval& interval, int64_t* out) {
         int64_t midnight = 0;
         *out = 0;
-        return Check(!__builtin_mul_overflow(int64_t{date}, kMicrosPerDay, &midnight) && AddOrSubtract(midnight, interval, kSubtract, false, out));
+        return Check(!__builtin_mul_overflow(int64_t{date}, kMicrosPerDay, &midnight) &&
+                     AddOrSubtract(midnight, interval, kSubtract, false, out));
       },
       OutOfRangeFailure);
 }
@@ -69,7 +72,8 @@ arrow::Result<Datum> DatePlusTime(const KernelInput& input) {
       [](int32_t date, int64_t time, int64_t* out) {
         int64_t midnight = 0;
         *out = 0;
-        return Check(!__builtin_mul_overflow(int64_t{date}, kMicrosPerDay, &midnight) && !__builtin_add_overflow(midnight, time, out));
+        return Check(!__builtin_mul_overflow(int64_t{date}, kMicrosPerDay, &midnight) &&
+                     !__builtin_add_overflow(midnight, time, out));
       },
       OutOfRangeFailure);
 }
@@ -91,7 +95,9 @@ arrow::Result<Datum> TimestampMinusTimestamp(const KernelInput& input) {
   const Int128 right_factor = IsNanosecondType(*input.arguments[1].type()) ? 1 : kNanosPerMicro;
   return MapBinary<Interval, int64_t, int64_t>(
       input,
-      [=](int64_t left, int64_t right, Interval* out) { return Check(DifferenceAsInterval(left * left_factor - right * right_factor, out)); },
+      [=](int64_t left, int64_t right, Interval* out) {
+        return Check(DifferenceAsInterval(left * left_factor - right * right_factor, out));
+      },
       OutOfRangeFailure);
 }
 
@@ -127,7 +133,9 @@ arrow::Result<Datum> IntervalPlusInterval(const KernelInput& input) {
 
 arrow::Result<Datum> IntervalTimes(const KernelInput& input) {
   return MapBinary<Interval, Interval, double>(
-      input, [](const Interval& interval, double factor, Interval* out) { return Check(MultiplyInterval(interval, factor, out)); }, OutOfRangeFailure);
+      input,
+      [](const Interval& interval, double factor, Interval* out) { return Check(MultiplyInterval(interval, factor, out)); },
+      OutOfRangeFailure);
 }
 
 arrow::Result<Datum> IntervalDivided(const KernelInput& input) {

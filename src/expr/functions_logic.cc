@@ -55,7 +55,12 @@ arrow::Result<Datum> TestValue(const KernelInput& input) {
 }
 
 void AddTest(FunctionRegistry* registry, std::string_view name, Kernel kernel, TypeClass parameter) {
-  registry->Add({.name = name, .parameters = {parameter}, .result_type = BooleanResult, .kernel = kernel, .strict = false, .can_fail = false});
+  registry->Add({.name = name,
+                 .parameters = {parameter},
+                 .result_type = BooleanResult,
+                 .kernel = kernel,
+                 .strict = false,
+                 .can_fail = false});
 }
 
 }  // namespace
@@ -65,7 +70,8 @@ void RegisterLogic(FunctionRegistry* registry) {
   registry->SetResolver("and", ResolveConnective<true>);
   registry->Add({.name = "or", .strict = false, .can_fail = false, .strategy = Strategy::kOr});
   registry->SetResolver("or", ResolveConnective<false>);
-  registry->Add({.name = "not", .parameters = {TypeClass::kBoolean}, .result_type = BooleanResult, .kernel = Not, .can_fail = false});
+  registry->Add(
+      {.name = "not", .parameters = {TypeClass::kBoolean}, .result_type = BooleanResult, .kernel = Not, .can_fail = false});
   AddTest(registry, "is_null", TestValue<Test::kNull>, TypeClass::kAny);
   AddTest(registry, "is_not_null", TestValue<Test::kNotNull>, TypeClass::kAny);
   AddTest(registry, "is_unknown", TestValue<Test::kNull>, TypeClass::kBoolean);

@@ -68,8 +68,8 @@ class ListReader {
 arrow::Result<Datum> TakeChildren(const std::shared_ptr<arrow::Array>& values, arrow::Int64Builder* rows, const TypePtr& type,
                                   const KernelInput& input) {
   ARROW_ASSIGN_OR_RAISE(auto indices, rows->Finish());
-  ARROW_ASSIGN_OR_RAISE(const Datum taken,
-                        arrow::compute::Take(Datum(values), Datum(indices), arrow::compute::TakeOptions::NoBoundsCheck(), input.exec));
+  ARROW_ASSIGN_OR_RAISE(const Datum taken, arrow::compute::Take(Datum(values), Datum(indices),
+                                                                arrow::compute::TakeOptions::NoBoundsCheck(), input.exec));
   return CastDatum(taken, type, indices->length(), input.context, input.exec);
 }
 
@@ -133,7 +133,8 @@ arrow::Result<Resolution> ResolveSubscript(const FunctionFamily& family, std::ve
     ARROW_ASSIGN_OR_RAISE(arguments[1], CoerceTo(std::move(arguments[1]), LogicalType(map.key_type())));
     return Resolution{family.overloads[1], std::move(arguments), LogicalType(map.item_type())};
   }
-  return MakeError(ErrorKind::kInvalidInput, "cannot subscript type {} because it does not support subscripting", SqlTypeName(*type));
+  return MakeError(ErrorKind::kInvalidInput, "cannot subscript type {} because it does not support subscripting",
+                   SqlTypeName(*type));
 }
 
 int FieldIndex(const arrow::DataType& type, const Expr& name) {
@@ -149,7 +150,8 @@ arrow::Result<Datum> StructField(const KernelInput& input) {
 }
 
 arrow::Result<Resolution> ResolveStructField(const FunctionFamily& family, std::vector<ExprPtr> arguments) {
-  if (arguments.size() != 2 || !IsUntypedLiteral(*arguments[1]) || arguments[1]->type()->id() == Type::NA) return NoSuchCall(family.name, arguments);
+  if (arguments.size() != 2 || !IsUntypedLiteral(*arguments[1]) || arguments[1]->type()->id() == Type::NA)
+    return NoSuchCall(family.name, arguments);
   const TypePtr type = LogicalType(arguments[0]->type());
   if (ClassOf(*type) != kStruct) {
     return MakeError(ErrorKind::kInvalidInput, "column notation .{} applied to type {}, which is not a composite type",
@@ -157,7 +159,8 @@ arrow::Result<Resolution> ResolveStructField(const FunctionFamily& family, std::
   }
   const int index = FieldIndex(*type, *arguments[1]);
   if (index < 0) {
-    return MakeError(ErrorKind::kInvalidInput, "the struct has no field \"{}\"", checked_cast<const LiteralExpr&>(*arguments[1]).value()->ToString());
+    return MakeError(ErrorKind::kInvalidInput, "the struct has no field \"{}\"",
+                     checked_cast<const LiteralExpr&>(*arguments[1]).value()->ToString());
   }
   return Resolution{family.overloads.front(), std::move(arguments), LogicalType(type->field(index)->type())};
 }
@@ -252,14 +255,16 @@ arrow::Result<Datum> ListConcat(const KernelInput& input) {
   for (int64_t row = 0; row < input.num_rows; ++row) {
     ARROW_RETURN_NOT_OK(append(left, row, 0));
     ARROW_RETURN_NOT_OK(append(right, row, left_values->length()));
-    if (rows.length() > std::numeric_limits<int32_t>::max()) return MakeError(ErrorKind::kExecution, "lists of one batch have too many elements");
+    if (rows.length() > std::numeric_limits<int32_t>::max())
+      return MakeError(ErrorKind::kExecution, "lists of one batch have too many elements");
     ARROW_RETURN_NOT_OK(offsets.Append(static_cast<int32_t>(rows.length())));
     ARROW_RETURN_NOT_OK(validity.Append(!left.IsNull(row) || !right.IsNull(row)));
   }
   ARROW_ASSIGN_OR_RAISE(const Datum values, TakeChildren(all, &rows, input.type->field(0)->type(), input));
   ARROW_ASSIGN_OR_RAISE(auto offsets_buffer, offsets.Finish());
   ARROW_ASSIGN_OR_RAISE(auto validity_buffer, validity.Finish());
-  return arrow::ArrayData::Make(input.type, input.num_rows, {std::move(validity_buffer), std::move(offsets_buffer)}, {values.array()});
+  return arrow::ArrayData::Make(input.type, input.num_rows, {std::move(validity_buffer), std::move(offsets_buffer)},
+                                {values.array()});
 }
 
 }  // namespace
@@ -270,13 +275,27 @@ void RegisterNested(FunctionRegistry* registry) {
   registry->SetResolver("subscript", ResolveSubscript);
   registry->Add({.name = "field", .kernel = StructField, .can_fail = false});
   registry->SetResolver("field", ResolveStructField);
-  registry->Add({.name = "cardinality", .parameters = {kList}, .result_type = Int32Result, .kernel = Cardinality, .can_fail = false});
-  registry->Add({.name = "cardinality", .parameters = {kMap}, .result_type = Int32Result, .kernel = Cardinality, .can_fail = false});
-  registry->Add({.name = "array_length", .parameters = {kList, kInt64}, .result_type = Int32Result, .kernel = ArrayLength, .can_fail = false});
+  registry->Add(
+      {.name = "cardinality", .parameters = {kList}, .result_type = Int32Result, .kernel = Cardinality, .can_fail = false});
+  registry->Add(
+      {.name = "cardinality", .parameters = {kMap}, .result_type = Int32Result, .kernel = Cardinality, .can_fail = false});
+  registry->Add({.name = "array_length",
+                 .parameters = {kList, kInt64},
+                 .result_type = Int32Result,
+                 .kernel = ArrayLength,
+                 .can_fail = false});
   registry->Add({.name = "array_contains", .kernel = ArrayContains, .can_fail = false});
   registry->SetResolver("array_contains", ResolveArrayContains);
-  registry->Add({.name = "map_keys", .parameters = {kMap}, .result_type = MapPartsResult<true>, .kernel = MapParts<true>, .can_fail = false});
-  registry->Add({.name = "map_values", .parameters = {kMap}, .result_type = MapPartsResult<false>, .kernel = MapParts<false>, .can_fail = false});
+  registry->Add({.name = "map_keys",
+                 .parameters = {kMap},
+                 .result_type = MapPartsResult<true>,
+                 .kernel = MapParts<true>,
+                 .can_fail = false});
+  registry->Add({.name = "map_values",
+                 .parameters = {kMap},
+                 .result_type = MapPartsResult<false>,
+                 .kernel = MapParts<false>,
+                 .can_fail = false});
   // The list overload of ||: its resolver (with the text ones) takes the second.
   registry->Add({.name = "||", .kernel = ListConcat, .strict = false, .can_fail = false});
 }

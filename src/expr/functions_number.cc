@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of numbers. Rounding: numeric half away from zero, double precision half to even. Roots, powers, logarithms and trigonometric functions are
-// computed in double precision whatever the argument is.
+// Functions of numbers. Rounding: numeric half away from zero, double precision half to even. Roots, powers, logarithms and
+// trigonometric functions are computed in double precision whatever the argument is.
 #include <arrow/util/checked_cast.h>
 
 #include <algorithm>
@@ -120,7 +120,8 @@ arrow::Result<Datum> RoundDecimalsAs(const KernelInput& input) {
 
 template <Rounding kRounding>
 arrow::Result<Datum> RoundDecimals(const KernelInput& input) {
-  return input.type->id() == arrow::Type::DECIMAL64 ? RoundDecimalsAs<kRounding, int64_t>(input) : RoundDecimalsAs<kRounding, Int128>(input);
+  return input.type->id() == arrow::Type::DECIMAL64 ? RoundDecimalsAs<kRounding, int64_t>(input)
+                                                    : RoundDecimalsAs<kRounding, Int128>(input);
 }
 
 /// No places: an integer with room for the carry. Literal places: that scale. Places from a column: the argument's scale.
@@ -149,17 +150,23 @@ bool RoundingNeverFails(const CallExpr& call) {
 /// An integer is numeric to begin with; rounding it to places takes a numeric too.
 void AddRounding(FunctionRegistry* registry, std::string_view name, Kernel decimals, Kernel doubles, bool with_places) {
   registry->Add({.name = name, .parameters = {kDouble}, .result_type = DoubleResult, .kernel = doubles, .can_fail = false});
-  registry->Add({.name = name, .parameters = {kDecimal}, .result_type = RoundedResult, .kernel = decimals, .never_fails = RoundingNeverFails});
+  registry->Add({.name = name,
+                 .parameters = {kDecimal},
+                 .result_type = RoundedResult,
+                 .kernel = decimals,
+                 .never_fails = RoundingNeverFails});
   if (!with_places) return;
-  registry->Add({.name = name, .parameters = {kDecimal, kInt32}, .result_type = RoundedResult, .kernel = decimals, .never_fails = RoundingNeverFails});
+  registry->Add({.name = name,
+                 .parameters = {kDecimal, kInt32},
+                 .result_type = RoundedResult,
+                 .kernel = decimals,
+                 .never_fails = RoundingNeverFails});
 }
 
 // --- functions of doubles ----------------------------------------------------------------------------------------------------
 
 /// Overflow and underflow of a function value, as PostgreSQL checks them.
-uint8_t CheckResult(double result, bool finite_input) {
-  return finite_input && std::isinf(result) ? kOverflow : kNoFailure;
-}
+uint8_t CheckResult(double result, bool finite_input) { return finite_input && std::isinf(result) ? kOverflow : kNoFailure; }
 
 template <double (*kFunction)(double)>
 arrow::Result<Datum> Plain(const KernelInput& input) {
@@ -203,11 +210,14 @@ arrow::Result<Datum> SquareRoot(const KernelInput& input) {
         *out = std::sqrt(value);
         return value < 0 ? kDomain : kNoFailure;
       },
-      [](uint8_t, const KernelInput&) { return MakeError(ErrorKind::kExecution, "cannot take square root of a negative number"); });
+      [](uint8_t, const KernelInput&) {
+        return MakeError(ErrorKind::kExecution, "cannot take square root of a negative number");
+      });
 }
 
 arrow::Status LogarithmFailure(uint8_t failure, const KernelInput&) {
-  return MakeError(ErrorKind::kExecution, "cannot take logarithm of {}", failure & kDivisionByZero ? "zero" : "a negative number");
+  return MakeError(ErrorKind::kExecution, "cannot take logarithm of {}",
+                   failure & kDivisionByZero ? "zero" : "a negative number");
 }
 
 template <double (*kFunction)(double)>
@@ -308,7 +318,9 @@ arrow::Result<Datum> GreatestDivisor(const KernelInput& input) {
       input,
       [](T left, T right, T* out) -> uint8_t {
         using Unsigned = std::make_unsigned_t<T>;
-        const auto magnitude = [](T value) { return value < 0 ? static_cast<Unsigned>(-static_cast<Unsigned>(value)) : static_cast<Unsigned>(value); };
+        const auto magnitude = [](T value) {
+          return value < 0 ? static_cast<Unsigned>(-static_cast<Unsigned>(value)) : static_cast<Unsigned>(value);
+        };
         const Unsigned result = std::gcd(magnitude(left), magnitude(right));
         *out = static_cast<T>(result);
         return *out < 0 ? kOverflow : kNoFailure;
@@ -361,7 +373,11 @@ arrow::Result<Datum> WidthBucket(const KernelInput& input) {
 // --- registration ------------------------------------------------------------------------------------------------------------
 
 void AddDouble(FunctionRegistry* registry, std::string_view name, Kernel kernel, bool can_fail, size_t arguments = 1) {
-  registry->Add({.name = name, .parameters = std::vector(arguments, kDouble), .result_type = DoubleResult, .kernel = kernel, .can_fail = can_fail});
+  registry->Add({.name = name,
+                 .parameters = std::vector(arguments, kDouble),
+                 .result_type = DoubleResult,
+                 .kernel = kernel,
+                 .can_fail = can_fail});
 }
 
 void RegisterDoubles(FunctionRegistry* registry) {
@@ -405,19 +421,24 @@ void RegisterNumbers(FunctionRegistry* registry) {
   add_abs(kFloat, Abs<float>, false);
   add_abs(kDouble, Abs<double>, false);
   AddDouble(registry, "sign", SignDouble, false);
-  registry->Add({.name = "sign", .parameters = {kDecimal}, .result_type = OneDigitResult, .kernel = SignDecimal, .can_fail = false});
+  registry->Add(
+      {.name = "sign", .parameters = {kDecimal}, .result_type = OneDigitResult, .kernel = SignDecimal, .can_fail = false});
   AddRounding(registry, "round", RoundDecimals<Rounding::kHalfAway>, Plain<RoundHalfEven>, true);
   AddRounding(registry, "trunc", RoundDecimals<Rounding::kTruncate>, Plain<Truncate>, true);
   AddRounding(registry, "ceil", RoundDecimals<Rounding::kCeiling>, Plain<Ceiling>, false);
   registry->AddAlias("ceiling", "ceil");
   AddRounding(registry, "floor", RoundDecimals<Rounding::kFloor>, Plain<Floor>, false);
   registry->Add({.name = "pi", .result_type = DoubleResult, .kernel = Pi, .can_fail = false});
-  registry->Add({.name = "random", .result_type = DoubleResult, .kernel = Random, .can_fail = false, .volatility = Volatility::kVolatile});
+  registry->Add(
+      {.name = "random", .result_type = DoubleResult, .kernel = Random, .can_fail = false, .volatility = Volatility::kVolatile});
   registry->Add({.name = "gcd", .parameters = {kInt32, kInt32}, .result_type = Int32Result, .kernel = GreatestDivisor<int32_t>});
   registry->Add({.name = "gcd", .parameters = {kInt64, kInt64}, .result_type = Int64Result, .kernel = GreatestDivisor<int64_t>});
   registry->Add({.name = "lcm", .parameters = {kInt32, kInt32}, .result_type = Int32Result, .kernel = LeastMultiple<int32_t>});
   registry->Add({.name = "lcm", .parameters = {kInt64, kInt64}, .result_type = Int64Result, .kernel = LeastMultiple<int64_t>});
-  registry->Add({.name = "width_bucket", .parameters = {kDouble, kDouble, kDouble, kInt32}, .result_type = Int32Result, .kernel = WidthBucket});
+  registry->Add({.name = "width_bucket",
+                 .parameters = {kDouble, kDouble, kDouble, kInt32},
+                 .result_type = Int32Result,
+                 .kernel = WidthBucket});
 }
 
 }  // namespace icebound::expr

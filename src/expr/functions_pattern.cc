@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LIKE, ILIKE and regular expressions. Regular expressions have RE2's syntax (no backreferences, no look-around) with PostgreSQL's defaults: "." matches
-// a newline, ^ and $ match only at the ends, unless the flag n (or m) says otherwise.
+// LIKE, ILIKE and regular expressions. Regular expressions have RE2's syntax (no backreferences, no look-around) with
+// PostgreSQL's defaults: "." matches a newline, ^ and $ match only at the ends, unless the flag n (or m) says otherwise.
 #include <arrow/array/array_binary.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
@@ -105,7 +105,8 @@ arrow::Status RegexError(const arrow::Status& status) {
   std::string reason = status.message();
   if (const size_t prefix = reason.find("regular expression: "); prefix != std::string::npos) reason.erase(0, prefix + 20);
   for (const char* flags : {"(?s", "(?m"}) {
-    if (const size_t at = reason.find(flags); at != std::string::npos) reason.resize(reason.rfind(": ", at) == std::string::npos ? at : reason.rfind(": ", at));
+    if (const size_t at = reason.find(flags); at != std::string::npos)
+      reason.resize(reason.rfind(": ", at) == std::string::npos ? at : reason.rfind(": ", at));
   }
   return MakeError(ErrorKind::kExecution, "invalid regular expression: {}", reason);
 }
@@ -120,13 +121,24 @@ arrow::Result<RegexFlags> ParseFlags(std::string_view text) {
   RegexFlags flags;
   for (const char c : text) {
     switch (c) {
-      case 'i': flags.ignore_case = true; break;
-      case 'c': flags.ignore_case = false; break;
-      case 'g': flags.global = true; break;
+      case 'i':
+        flags.ignore_case = true;
+        break;
+      case 'c':
+        flags.ignore_case = false;
+        break;
+      case 'g':
+        flags.global = true;
+        break;
       case 'n':
-      case 'm': flags.newline_sensitive = true; break;
-      case 's': flags.newline_sensitive = false; break;
-      default: return MakeError(ErrorKind::kExecution, "invalid regular expression option: \"{}\"", std::string_view(&c, 1));
+      case 'm':
+        flags.newline_sensitive = true;
+        break;
+      case 's':
+        flags.newline_sensitive = false;
+        break;
+      default:
+        return MakeError(ErrorKind::kExecution, "invalid regular expression option: \"{}\"", std::string_view(&c, 1));
     }
   }
   return flags;
@@ -139,8 +151,8 @@ std::string RegexSource(std::string_view pattern, const RegexFlags& flags) {
   return source.append(pattern);
 }
 
-/// Runs `apply(text array, pattern, other constants)` over maximal runs of rows in which every argument but the first has one value: once for
-/// constants, which is the usual case.
+/// Runs `apply(text array, pattern, other constants)` over maximal runs of rows in which every argument but the first has one
+/// value: once for constants, which is the usual case.
 template <typename Apply>
 arrow::Result<Datum> ForConstantRuns(const KernelInput& input, Apply apply) {
   const auto& arguments = input.arguments;
@@ -182,7 +194,8 @@ arrow::Result<Datum> ForConstantRuns(const KernelInput& input, Apply apply) {
   return all;
 }
 
-arrow::Result<Datum> CallRegex(const char* function, const Datum& text, const std::string& source, arrow::compute::ExecContext* exec) {
+arrow::Result<Datum> CallRegex(const char* function, const Datum& text, const std::string& source,
+                               arrow::compute::ExecContext* exec) {
   const arrow::compute::MatchSubstringOptions options(source);
   auto result = arrow::compute::CallFunction(function, {text}, &options, exec);
   if (!result.ok()) return RegexError(result.status());
@@ -198,7 +211,8 @@ arrow::Result<Datum> RegexOperator(const KernelInput& input) {
   });
 }
 
-arrow::Result<RegexFlags> FlagsWithoutGlobal(std::string_view function, const std::vector<std::string_view>& constants, size_t index) {
+arrow::Result<RegexFlags> FlagsWithoutGlobal(std::string_view function, const std::vector<std::string_view>& constants,
+                                             size_t index) {
   if (index >= constants.size()) return RegexFlags{};
   ARROW_ASSIGN_OR_RAISE(const RegexFlags flags, ParseFlags(constants[index]));
   if (flags.global) return MakeError(ErrorKind::kExecution, "{}() does not support the \"global\" option", function);
@@ -284,10 +298,12 @@ arrow::Result<Datum> RegexpInstr(const KernelInput& input) {
 
 /// A literal pattern fails for every row or for none, so nothing is lost when it is compiled early.
 bool PatternIsLiteral(const CallExpr& call) {
-  return std::all_of(call.children().begin() + 1, call.children().end(), [](const ExprPtr& argument) { return LiteralText(*argument).has_value(); });
+  return std::all_of(call.children().begin() + 1, call.children().end(),
+                     [](const ExprPtr& argument) { return LiteralText(*argument).has_value(); });
 }
 
-void AddRegex(FunctionRegistry* registry, std::string_view name, size_t texts, ResultType result, Kernel kernel, bool text_result = false) {
+void AddRegex(FunctionRegistry* registry, std::string_view name, size_t texts, ResultType result, Kernel kernel,
+              bool text_result = false) {
   registry->Add({.name = name,
                  .parameters = std::vector(texts, kText),
                  .result_type = result,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text: length, parts of a text, searching, case, trimming, joining. Positions and lengths count characters (code points), from 1.
+// Text: length, parts of a text, searching, case, trimming, joining. Positions and lengths count characters (code points), from
+// 1.
 #include <arrow/compute/api_scalar.h>
 #include <arrow/util/checked_cast.h>
 
@@ -48,7 +49,8 @@ arrow::Result<Datum> ByteLength(const KernelInput& input) {
 
 /// Characters [begin, begin + count) of a text, from 0; ASCII text is cut by bytes.
 std::string_view CutCharacters(std::string_view text, int64_t begin, int64_t count) {
-  if (IsAscii(text.substr(0, static_cast<size_t>(std::min<int64_t>(text.size(), begin + std::min<int64_t>(count, text.size())))))) {
+  if (IsAscii(
+          text.substr(0, static_cast<size_t>(std::min<int64_t>(text.size(), begin + std::min<int64_t>(count, text.size())))))) {
     return begin >= static_cast<int64_t>(text.size()) ? std::string_view() : text.substr(begin, count);
   }
   const size_t from = SkipCharacters(text, begin);
@@ -81,7 +83,8 @@ arrow::Result<Datum> Substring(const KernelInput& input) {
     ARROW_ASSIGN_OR_RAISE(const Window window, MakeWindow(from[row], has_length ? std::optional(length[row]) : std::nullopt));
     const std::string_view value = text[row];
     if (kBytes) {
-      return sink->Append(window.begin >= static_cast<int64_t>(value.size()) ? std::string_view() : value.substr(window.begin, window.count));
+      return sink->Append(window.begin >= static_cast<int64_t>(value.size()) ? std::string_view()
+                                                                             : value.substr(window.begin, window.count));
     }
     return sink->Append(CutCharacters(value, window.begin, window.count));
   });
@@ -94,7 +97,8 @@ arrow::Result<Datum> Left(const KernelInput& input) {
   return MapToTextView(input, [&](int64_t row) {
     const std::string_view value = text[row];
     const int64_t n = count[row];
-    return value.substr(0, n >= 0 ? SkipCharacters(value, n) : SkipCharactersBack(value, n == std::numeric_limits<int64_t>::min() ? -(n + 1) : -n));
+    return value.substr(0, n >= 0 ? SkipCharacters(value, n)
+                                  : SkipCharactersBack(value, n == std::numeric_limits<int64_t>::min() ? -(n + 1) : -n));
   });
 }
 
@@ -104,7 +108,8 @@ arrow::Result<Datum> Right(const KernelInput& input) {
   return MapToTextView(input, [&](int64_t row) {
     const std::string_view value = text[row];
     const int64_t n = count[row];
-    return value.substr(n >= 0 ? SkipCharactersBack(value, n) : SkipCharacters(value, n == std::numeric_limits<int64_t>::min() ? -(n + 1) : -n));
+    return value.substr(n >= 0 ? SkipCharactersBack(value, n)
+                               : SkipCharacters(value, n == std::numeric_limits<int64_t>::min() ? -(n + 1) : -n));
   });
 }
 
@@ -169,8 +174,12 @@ arrow::Result<Datum> Contains(const KernelInput& input) {
 
 // --- case --------------------------------------------------------------------------------------------------------------------
 
-arrow::Result<Datum> Lower(const KernelInput& input) { return arrow::compute::CallFunction("utf8_lower", {input.arguments[0]}, input.exec); }
-arrow::Result<Datum> Upper(const KernelInput& input) { return arrow::compute::CallFunction("utf8_upper", {input.arguments[0]}, input.exec); }
+arrow::Result<Datum> Lower(const KernelInput& input) {
+  return arrow::compute::CallFunction("utf8_lower", {input.arguments[0]}, input.exec);
+}
+arrow::Result<Datum> Upper(const KernelInput& input) {
+  return arrow::compute::CallFunction("utf8_upper", {input.arguments[0]}, input.exec);
+}
 
 bool IsWordCharacter(std::string_view character) {
   const char c = character.front();
@@ -344,10 +353,14 @@ arrow::Result<Resolution> ResolveJoin(const FunctionFamily& family, std::vector<
 
 // --- registration ------------------------------------------------------------------------------------------------------------
 
-void AddText(FunctionRegistry* registry, std::string_view name, std::vector<TypeClass> parameters, ResultType result, Kernel kernel,
-             bool can_fail = false) {
+void AddText(FunctionRegistry* registry, std::string_view name, std::vector<TypeClass> parameters, ResultType result,
+             Kernel kernel, bool can_fail = false) {
   const bool text_result = result == TextResult;
-  registry->Add({.name = name, .parameters = std::move(parameters), .result_type = result, .kernel = kernel, .can_fail = can_fail,
+  registry->Add({.name = name,
+                 .parameters = std::move(parameters),
+                 .result_type = result,
+                 .kernel = kernel,
+                 .can_fail = can_fail,
                  .text_result = text_result});
 }
 
@@ -379,9 +392,16 @@ void RegisterParts(FunctionRegistry* registry) {
       std::vector<TypeClass> text{kText}, bytes{kBinary};
       text.resize(numbers + 1, kInt64);
       bytes.resize(numbers + 1, kInt64);
-      registry->Add({.name = name, .parameters = std::move(text), .result_type = TextResult, .kernel = Substring<false>, .text_result = true,
+      registry->Add({.name = name,
+                     .parameters = std::move(text),
+                     .result_type = TextResult,
+                     .kernel = Substring<false>,
+                     .text_result = true,
                      .never_fails = SubstringNeverFails});
-      registry->Add({.name = name, .parameters = std::move(bytes), .result_type = BinaryResult, .kernel = Substring<true>,
+      registry->Add({.name = name,
+                     .parameters = std::move(bytes),
+                     .result_type = BinaryResult,
+                     .kernel = Substring<true>,
                      .never_fails = SubstringNeverFails});
     }
   }

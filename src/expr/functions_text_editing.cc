@@ -91,7 +91,8 @@ arrow::Result<Datum> Repeat(const KernelInput& input) {
 /// Text of exactly `length` characters: cut at the right, or filled up at one side with the fill repeated.
 arrow::Status PadTo(std::string_view text, int64_t length, std::string_view fill, bool at_left, TextSink* sink) {
   const int64_t characters = CountCharacters(text);
-  if (length <= characters || fill.empty()) return sink->Append(text.substr(0, SkipCharacters(text, std::max<int64_t>(length, 0))));
+  if (length <= characters || fill.empty())
+    return sink->Append(text.substr(0, SkipCharacters(text, std::max<int64_t>(length, 0))));
   const int64_t missing = length - characters, fill_characters = CountCharacters(fill);
   const std::string_view last = fill.substr(0, SkipCharacters(fill, missing % fill_characters));
   if (!at_left) ARROW_RETURN_NOT_OK(sink->Append(text));
@@ -149,7 +150,8 @@ arrow::Status AppendCodePoint(int64_t code, std::string* out) {
   if (code == 0) return MakeError(ErrorKind::kExecution, "null character not permitted");
   if (code < 0) return MakeError(ErrorKind::kExecution, "character number must be positive");
   if (code > 0x10FFFF) return MakeError(ErrorKind::kExecution, "requested character too large for encoding: {}", code);
-  if (code >= 0xD800 && code <= 0xDFFF) return MakeError(ErrorKind::kExecution, "requested character not valid for encoding: {}", code);
+  if (code >= 0xD800 && code <= 0xDFFF)
+    return MakeError(ErrorKind::kExecution, "requested character not valid for encoding: {}", code);
   const auto tail = [&](int shift) { out->push_back(static_cast<char>(0x80 | ((code >> shift) & 0x3F))); };
   if (code < 0x80) {
     out->push_back(static_cast<char>(code));
@@ -211,7 +213,9 @@ arrow::Result<Datum> QuoteLiteral(const KernelInput& input) {
   });
 }
 
-arrow::Status UnknownEncoding(std::string_view format) { return MakeError(ErrorKind::kExecution, "unrecognized encoding: \"{}\"", format); }
+arrow::Status UnknownEncoding(std::string_view format) {
+  return MakeError(ErrorKind::kExecution, "unrecognized encoding: \"{}\"", format);
+}
 
 /// encode(bytea, 'hex' or 'base64')
 arrow::Result<Datum> Encode(const KernelInput& input) {
@@ -250,7 +254,8 @@ arrow::Status DecodeBase64(std::string_view text, TextSink* sink) {
       continue;
     }
     const int value = Base64Value(c);
-    if (value < 0 || padding > 0) return MakeError(ErrorKind::kExecution, "invalid symbol \"{}\" found while decoding base64 sequence", c);
+    if (value < 0 || padding > 0)
+      return MakeError(ErrorKind::kExecution, "invalid symbol \"{}\" found while decoding base64 sequence", c);
     bits = (bits << 6) | static_cast<uint32_t>(value);
     if (++count % 4 != 0) continue;
     for (const int shift : {16, 8, 0}) ARROW_RETURN_NOT_OK(sink->Append(static_cast<char>(bits >> shift)));
@@ -282,9 +287,14 @@ arrow::Result<Datum> Decode(const KernelInput& input) {
 
 arrow::Result<TypePtr> BinaryResult(const std::vector<ExprPtr>&) { return arrow::binary(); }
 
-void AddEditing(FunctionRegistry* registry, std::string_view name, std::vector<TypeClass> parameters, ResultType result, Kernel kernel, bool can_fail) {
+void AddEditing(FunctionRegistry* registry, std::string_view name, std::vector<TypeClass> parameters, ResultType result,
+                Kernel kernel, bool can_fail) {
   const bool text_result = result == TextResult;
-  registry->Add({.name = name, .parameters = std::move(parameters), .result_type = result, .kernel = kernel, .can_fail = can_fail,
+  registry->Add({.name = name,
+                 .parameters = std::move(parameters),
+                 .result_type = result,
+                 .kernel = kernel,
+                 .can_fail = can_fail,
                  .text_result = text_result});
 }
 

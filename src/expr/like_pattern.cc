@@ -107,7 +107,8 @@ bool LikeMatcher::Matches(std::string_view text) const {
     if (!Find(pieces_[i], text, at, &at)) return false;
   }
   const Piece& last = pieces_.back();
-  const size_t start = last.is_any.empty() ? text.size() - std::min(text.size(), last.literal.size()) : SkipCharactersBack(text, last.characters);
+  const size_t start =
+      last.is_any.empty() ? text.size() - std::min(text.size(), last.literal.size()) : SkipCharactersBack(text, last.characters);
   size_t end = 0;
   return start >= at && MatchesAt(last, text, start, &end) && end == text.size();
 }

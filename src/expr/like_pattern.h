@@ -2,9 +2,9 @@
 //
 // LIKE patterns: % stands for any text, _ for one character, and a character after the escape character for itself.
 //
-// A pattern is cut at its % into pieces. The first piece is tied to the start of the text and the last to its end; each piece between is looked for after
-// the one before, and the leftmost place is always as good as any other. So matching never backtracks: it costs the length of the
-// text, with memmem doing the search for pieces without _.
+// A pattern is cut at its % into pieces. The first piece is tied to the start of the text and the last to its end; each piece
+// between is looked for after the one before, and the leftmost place is always as good as any other. So matching never
+// backtracks: it costs the length of the text, with memmem doing the search for pieces without _.
 #pragma once
 
 #include <arrow/result.h>
@@ -15,7 +15,8 @@
 
 namespace icebound::expr {
 
-/// What every match of a pattern starts with; `rest_is_any`: and whatever starts with it matches; `is_whole`: and nothing follows.
+/// What every match of a pattern starts with; `rest_is_any`: and whatever starts with it matches; `is_whole`: and nothing
+/// follows.
 struct LikePrefix {
   std::string text;
   bool rest_is_any;
@@ -33,8 +34,8 @@ class LikeMatcher {
 
  private:
   struct Piece {
-    std::string literal;           ///< with a placeholder byte for each _
-    std::vector<bool> is_any;      ///< which bytes of it are placeholders; empty when none is
+    std::string literal;       ///< with a placeholder byte for each _
+    std::vector<bool> is_any;  ///< which bytes of it are placeholders; empty when none is
     int64_t characters = 0;
   };
 

@@ -30,10 +30,22 @@ void MixBlock(const uint8_t* block, std::array<uint32_t, 4>* state) {
     uint32_t mixed = 0;
     int word = 0;
     switch (step / 16) {
-      case 0: mixed = (b & c) | (~b & d); word = step; break;
-      case 1: mixed = (d & b) | (~d & c); word = (5 * step + 1) % 16; break;
-      case 2: mixed = b ^ c ^ d; word = (3 * step + 5) % 16; break;
-      default: mixed = c ^ (b | ~d); word = 7 * step % 16; break;
+      case 0:
+        mixed = (b & c) | (~b & d);
+        word = step;
+        break;
+      case 1:
+        mixed = (d & b) | (~d & c);
+        word = (5 * step + 1) % 16;
+        break;
+      case 2:
+        mixed = b ^ c ^ d;
+        word = (3 * step + 5) % 16;
+        break;
+      default:
+        mixed = c ^ (b | ~d);
+        word = 7 * step % 16;
+        break;
     }
     const uint32_t rotated = std::rotl(a + mixed + SineTable()[step] + words[word], kRotations[step / 16][step % 4]);
     a = d;

@@ -63,7 +63,8 @@ arrow::Result<int64_t> ParseInteger(std::string_view text, TypeClass type_class)
   if (digits.empty() || (digits.front() != '-' && !IsDigit(digits.front()))) return InvalidSyntax(SqlTypeName(type_class), text);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::invalid_argument || end != digits.data() + digits.size()) return InvalidSyntax(SqlTypeName(type_class), text);
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size())
+    return InvalidSyntax(SqlTypeName(type_class), text);
   bool fits = error == std::errc();
   if (type_class == TypeClass::kInt32) fits = fits && value == static_cast<int32_t>(value);
   if (type_class == TypeClass::kInt16) fits = fits && value == static_cast<int16_t>(value);
@@ -91,7 +92,8 @@ arrow::Result<Float> ParseFloating(std::string_view text, TypeClass type_class) 
   }
   if (number.empty() || !(IsDigit(number.front()) || number.front() == '.')) return InvalidSyntax(SqlTypeName(type_class), text);
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (end != number.data() + number.size() || error == std::errc::invalid_argument) return InvalidSyntax(SqlTypeName(type_class), text);
+  if (end != number.data() + number.size() || error == std::errc::invalid_argument)
+    return InvalidSyntax(SqlTypeName(type_class), text);
   if (error == std::errc::result_out_of_range) {
     return MakeError(ErrorKind::kExecution, "\"{}\" is out of range for type {}", text, SqlTypeName(type_class));
   }
@@ -131,7 +133,8 @@ arrow::Result<DecimalParts> SplitDecimal(std::string_view text) {
     if (i + 1 < rest.size() && rest[i] == '+' && IsDigit(rest[i + 1])) ++i;
     const auto [end, error] = std::from_chars(rest.data() + i, rest.data() + rest.size(), exponent);
     if (end != rest.data() + rest.size() || error == std::errc::invalid_argument) return InvalidSyntax("numeric", text);
-    if (error != std::errc() || std::abs(exponent) > 100'000) return MakeError(ErrorKind::kExecution, "value overflows numeric format");
+    if (error != std::errc() || std::abs(exponent) > 100'000)
+      return MakeError(ErrorKind::kExecution, "value overflows numeric format");
     parts.scale -= exponent;
   }
   return parts;
@@ -165,7 +168,8 @@ arrow::Result<Int128> ParseDecimal(std::string_view text, int precision, int sca
 arrow::Result<DecimalShape> ShapeOfDecimal(std::string_view text) {
   ARROW_ASSIGN_OR_RAISE(const DecimalParts parts, SplitDecimal(text));
   const int64_t scale = std::max<int64_t>(parts.scale, 0);
-  const int64_t digits = static_cast<int64_t>(parts.digits.size()) + (parts.scale < 0 && !parts.digits.empty() ? -parts.scale : 0);
+  const int64_t digits =
+      static_cast<int64_t>(parts.digits.size()) + (parts.scale < 0 && !parts.digits.empty() ? -parts.scale : 0);
   const int64_t precision = std::max<int64_t>({digits, scale, 1});
   if (precision > kMaxDecimalDigits) {
     return MakeError(ErrorKind::kInvalidInput, "the number {} needs more than {} digits", TrimSpace(text), kMaxDecimalDigits);
@@ -233,7 +237,8 @@ arrow::Result<size_t> ParseBytes(std::string_view text, char* out) {
       ++i;
     } else {
       const auto octal = [&](size_t at, char most) { return at < text.size() && text[at] >= '0' && text[at] <= most; };
-      if (!octal(i + 1, '3') || !octal(i + 2, '7') || !octal(i + 3, '7')) return MakeError(ErrorKind::kExecution, "invalid input syntax for type bytea");
+      if (!octal(i + 1, '3') || !octal(i + 2, '7') || !octal(i + 3, '7'))
+        return MakeError(ErrorKind::kExecution, "invalid input syntax for type bytea");
       out[written++] = static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
       i += 3;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers, booleans, uuids and bytes as text, the way PostgreSQL reads and prints them. Errors carry its words, e.g. invalid input syntax for type
-// integer: "abc". All functions are pure.
+// Numbers, booleans, uuids and bytes as text, the way PostgreSQL reads and prints them. Errors carry its words, e.g. invalid
+// input syntax for type integer: "abc". All functions are pure.
 #pragma once
 
 #include <arrow/result.h>

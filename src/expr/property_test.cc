@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random batches against naive models: arithmetic and comparison against exact scalar arithmetic in 256 bits, logic against a table, and any
-// expression over a batch against the same expression over its rows one at a time.
+// Random batches against naive models: arithmetic and comparison against exact scalar arithmetic in 256 bits, logic against a
+// table, and any expression over a batch against the same expression over its rows one at a time.
 #include <arrow/compute/api.h>
 #include <arrow/util/decimal.h>
 
@@ -28,9 +28,12 @@ class Random {
   int64_t Integer(int bits) {
     const int64_t max = static_cast<int64_t>(~uint64_t{0} >> (65 - bits));
     switch (Pick(4)) {
-      case 0: return Pick(21) - 10;
-      case 1: return Pick(2) == 0 ? max - Pick(3) : -max - 1 + Pick(3);
-      default: return Bits() >> (64 - bits);
+      case 0:
+        return Pick(21) - 10;
+      case 1:
+        return Pick(2) == 0 ? max - Pick(3) : -max - 1 + Pick(3);
+      default:
+        return Bits() >> (64 - bits);
     }
   }
   /// A value of up to `digits` digits.
@@ -62,11 +65,16 @@ std::shared_ptr<arrow::Array> MakePrimitive(const TypePtr& type, const std::vect
       continue;
     }
     if constexpr (std::is_same_v<T, Int128>) {
-      EXPECT_TRUE(builder->AppendScalar(*ScalarFromText([&] {
-        std::string text;
-        AppendDecimal(*value, static_cast<const arrow::DecimalType&>(*type).scale(), &text);
-        return text;
-      }(), type).ValueOrDie()).ok());
+      EXPECT_TRUE(builder
+                      ->AppendScalar(*ScalarFromText(
+                                          [&] {
+                                            std::string text;
+                                            AppendDecimal(*value, static_cast<const arrow::DecimalType&>(*type).scale(), &text);
+                                            return text;
+                                          }(),
+                                          type)
+                                          .ValueOrDie())
+                      .ok());
     } else {
       EXPECT_TRUE(builder->AppendScalar(*arrow::MakeScalar(type, *value).ValueOrDie()).ok());
     }
@@ -76,10 +84,11 @@ std::shared_ptr<arrow::Array> MakePrimitive(const TypePtr& type, const std::vect
 
 /// left op right, as arrays or with one side constant; the value or the error of the whole batch.
 arrow::Result<std::shared_ptr<arrow::Array>> RunPair(const char* op, const std::shared_ptr<arrow::Array>& left,
-                                                   const std::shared_ptr<arrow::Array>& right) {
-  const auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("l", left->type()), arrow::field("r", right->type())}), left->length(),
-                                              {left, right});
-  ARROW_ASSIGN_OR_RAISE(auto call, MakeCall(op, {MakeColumn(0, *batch->schema()->field(0)), MakeColumn(1, *batch->schema()->field(1))}));
+                                                     const std::shared_ptr<arrow::Array>& right) {
+  const auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("l", left->type()), arrow::field("r", right->type())}),
+                                              left->length(), {left, right});
+  ARROW_ASSIGN_OR_RAISE(auto call,
+                        MakeCall(op, {MakeColumn(0, *batch->schema()->field(0)), MakeColumn(1, *batch->schema()->field(1))}));
   return EvaluateToArray(*call, *batch, TestContext());
 }
 
@@ -123,7 +132,8 @@ void CheckIntegers(Random* random, const TypePtr& type) {
   ASSERT_TRUE((*result)->ValidateFull().ok());
   for (int i = 0; i < rows; ++i) {
     ASSERT_EQ((*result)->IsNull(i), !expected[i].has_value());
-    if (expected[i]) ASSERT_TRUE(static_cast<const typename arrow::CTypeTraits<T>::ArrayType&>(**result).Value(i) == *expected[i]) << op << i;
+    if (expected[i])
+      ASSERT_TRUE(static_cast<const typename arrow::CTypeTraits<T>::ArrayType&>(**result).Value(i) == *expected[i]) << op << i;
   }
 }
 
@@ -192,8 +202,10 @@ void CheckDecimals(Random* random) {
   const RandomDecimals left = MakeDecimals(random, rows, false), right = MakeDecimals(random, rows, random->Pick(3) == 0);
   const auto& left_type = static_cast<const arrow::DecimalType&>(*left.type);
   const auto& right_type = static_cast<const arrow::DecimalType&>(*right.type);
-  const auto result = RunPair(op.c_str(), MakePrimitive<Int128>(left.type, left.values), MakePrimitive<Int128>(right.type, right.values));
-  const auto call = MakeCall(op, {MakeColumn(0, *arrow::field("l", left.type)), MakeColumn(1, *arrow::field("r", right.type))}).ValueOrDie();
+  const auto result =
+      RunPair(op.c_str(), MakePrimitive<Int128>(left.type, left.values), MakePrimitive<Int128>(right.type, right.values));
+  const auto call =
+      MakeCall(op, {MakeColumn(0, *arrow::field("l", left.type)), MakeColumn(1, *arrow::field("r", right.type))}).ValueOrDie();
   const auto& type = static_cast<const arrow::DecimalType&>(*call->type());
   SCOPED_TRACE(left.type->ToString() + " " + op + " " + right.type->ToString() + " -> " + type.ToString());
   std::vector<optional<Decimal256>> expected(rows);
@@ -225,11 +237,11 @@ TEST(Property, DecimalArithmetic) {
 // --- comparison --------------------------------------------------------------------------------------------------------------
 
 /// -1, 0, 1 by the naive order; expected answers of the operators follow.
-void CheckOrder(const std::shared_ptr<arrow::Array>& left, const std::shared_ptr<arrow::Array>& right, const std::vector<optional<int>>& order,
-                const std::vector<std::pair<bool, bool>>& nulls) {
+void CheckOrder(const std::shared_ptr<arrow::Array>& left, const std::shared_ptr<arrow::Array>& right,
+                const std::vector<optional<int>>& order, const std::vector<std::pair<bool, bool>>& nulls) {
   const std::pair<const char*, bool (*)(int)> operators[] = {
-      {"=", [](int o) { return o == 0; }}, {"<>", [](int o) { return o != 0; }}, {"<", [](int o) { return o < 0; }},
-      {"<=", [](int o) { return o <= 0; }}, {">", [](int o) { return o > 0; }}, {">=", [](int o) { return o >= 0; }}};
+      {"=", [](int o) { return o == 0; }},  {"<>", [](int o) { return o != 0; }}, {"<", [](int o) { return o < 0; }},
+      {"<=", [](int o) { return o <= 0; }}, {">", [](int o) { return o > 0; }},   {">=", [](int o) { return o >= 0; }}};
   for (const auto& [op, holds] : operators) {
     const auto result = RunPair(op, left, right);
     ASSERT_TRUE(result.ok()) << op << result.status().ToString();
@@ -247,8 +259,8 @@ void CheckOrder(const std::shared_ptr<arrow::Array>& left, const std::shared_ptr
 }
 
 template <typename L, typename R, typename Order>
-void CheckComparison(const std::shared_ptr<arrow::Array>& left, const std::shared_ptr<arrow::Array>& right, const std::vector<optional<L>>& left_values,
-                     const std::vector<optional<R>>& right_values, Order order_of) {
+void CheckComparison(const std::shared_ptr<arrow::Array>& left, const std::shared_ptr<arrow::Array>& right,
+                     const std::vector<optional<L>>& left_values, const std::vector<optional<R>>& right_values, Order order_of) {
   std::vector<optional<int>> order(left_values.size());
   std::vector<std::pair<bool, bool>> nulls;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -263,9 +275,10 @@ TEST(Property, DecimalComparison) {
   for (int round = 0; round < 100 && !HasFailure(); ++round) {
     const int rows = 1 + random.Pick(700);
     const RandomDecimals left = MakeDecimals(&random, rows, false), right = MakeDecimals(&random, rows, false);
-    const int a = static_cast<const arrow::DecimalType&>(*left.type).scale(), b = static_cast<const arrow::DecimalType&>(*right.type).scale();
-    CheckComparison(MakePrimitive<Int128>(left.type, left.values), MakePrimitive<Int128>(right.type, right.values), left.values, right.values,
-                    [&](Int128 x, Int128 y) {
+    const int a = static_cast<const arrow::DecimalType&>(*left.type).scale(),
+              b = static_cast<const arrow::DecimalType&>(*right.type).scale();
+    CheckComparison(MakePrimitive<Int128>(left.type, left.values), MakePrimitive<Int128>(right.type, right.values), left.values,
+                    right.values, [&](Int128 x, Int128 y) {
                       const Decimal256 l = Wide(x, std::max(a, b) - a), r = Wide(y, std::max(a, b) - b);
                       return l < r ? -1 : (r < l ? 1 : 0);
                     });
@@ -281,10 +294,12 @@ TEST(Property, FloatComparison) {
         if (random.Pick(6) > 0) value = random.Double();
       }
     }
-    CheckComparison(MakePrimitive<double>(arrow::float64(), left), MakePrimitive<double>(arrow::float64(), right), left, right, [](double x, double y) {
-      if (std::isnan(x) || std::isnan(y)) return static_cast<int>(std::isnan(x)) - static_cast<int>(std::isnan(y));
-      return x < y ? -1 : (x > y ? 1 : 0);
-    });
+    CheckComparison(MakePrimitive<double>(arrow::float64(), left), MakePrimitive<double>(arrow::float64(), right), left, right,
+                    [](double x, double y) {
+                      if (std::isnan(x) || std::isnan(y))
+                        return static_cast<int>(std::isnan(x)) - static_cast<int>(std::isnan(y));
+                      return x < y ? -1 : (x > y ? 1 : 0);
+                    });
   }
 }
 
@@ -308,7 +323,8 @@ TEST(Property, TextComparison) {
       }
       arrays[side] = Sliced(builders[side].Finish().ValueOrDie());
     }
-    CheckComparison(arrays[0], arrays[1], left, right, [](const std::string& x, const std::string& y) { return x < y ? -1 : (x > y ? 1 : 0); });
+    CheckComparison(arrays[0], arrays[1], left, right,
+                    [](const std::string& x, const std::string& y) { return x < y ? -1 : (x > y ? 1 : 0); });
     CheckComparison(arrow::compute::DictionaryEncode(arrays[0]).ValueOrDie().make_array(), arrays[1], left, right,
                     [](const std::string& x, const std::string& y) { return x < y ? -1 : (x > y ? 1 : 0); });
   }
@@ -319,9 +335,10 @@ TEST(Property, TextComparison) {
 class RowByRow {
  public:
   explicit RowByRow(uint32_t seed) : random_(seed) {
-    schema_ = arrow::schema({arrow::field("i", arrow::int32()), arrow::field("j", arrow::int32()), arrow::field("s", arrow::utf8()),
-                             arrow::field("t", arrow::dictionary(arrow::int8(), arrow::utf8())), arrow::field("d", arrow::decimal64(6, 2)),
-                             arrow::field("b", arrow::boolean()), arrow::field("u", arrow::date32())});
+    schema_ = arrow::schema({arrow::field("i", arrow::int32()), arrow::field("j", arrow::int32()),
+                             arrow::field("s", arrow::utf8()), arrow::field("t", arrow::dictionary(arrow::int8(), arrow::utf8())),
+                             arrow::field("d", arrow::decimal64(6, 2)), arrow::field("b", arrow::boolean()),
+                             arrow::field("u", arrow::date32())});
   }
 
   void Run() {
@@ -348,7 +365,8 @@ class RowByRow {
       any_error |= !single.ok();
       if (!single.ok()) continue;
       if (whole.ok()) ASSERT_TRUE((*single)->RangeEquals(**whole, 0, 1, row)) << row << "\n" << (*whole)->ToString();
-      if ((*single)->IsValid(0) && static_cast<const arrow::BooleanArray&>(**single).Value(0)) kept_rows += std::to_string(row) + " ";
+      if ((*single)->IsValid(0) && static_cast<const arrow::BooleanArray&>(**single).Value(0))
+        kept_rows += std::to_string(row) + " ";
     }
     ASSERT_EQ(any_error, !whole.ok()) << whole.status().ToString();
     const auto kept = Filter(**expr, batch_, TestContext());
@@ -359,7 +377,8 @@ class RowByRow {
     std::string filtered;
     if (*kept != nullptr) {
       ASSERT_TRUE((*kept)->ValidateFull().ok());
-      for (int64_t i = 0; i < (*kept)->num_rows(); ++i) filtered += (*kept)->column(7)->GetScalar(i).ValueOrDie()->ToString() + " ";
+      for (int64_t i = 0; i < (*kept)->num_rows(); ++i)
+        filtered += (*kept)->column(7)->GetScalar(i).ValueOrDie()->ToString() + " ";
     }
     ASSERT_EQ(filtered, kept_rows);
   }
@@ -380,7 +399,8 @@ class RowByRow {
     if (kind == 3) return "(upper " + Text(depth - 1) + ")";
     if (kind == 4) return "(|| " + Text(depth - 1) + " " + Text(depth - 1) + ")";
     if (kind == 5) return "(substring " + Text(depth - 1) + " " + Integer(0) + " " + Integer(0) + ")";
-    if (kind == 6) return "(case " + Boolean(depth - 1) + " " + Text(depth - 1) + " " + Boolean(depth - 1) + " " + Text(depth - 1) + ")";
+    if (kind == 6)
+      return "(case " + Boolean(depth - 1) + " " + Text(depth - 1) + " " + Boolean(depth - 1) + " " + Text(depth - 1) + ")";
     return "(coalesce " + Text(depth - 1) + " " + Text(depth - 1) + ")";
   }
   std::string Decimal(int depth) {
@@ -420,20 +440,25 @@ class RowByRow {
       if (Pick(5) > 0) u[row] = Pick(30000) - 10000;
       order[row] = row;
       for (auto* builder : {&s, &t}) {
-        EXPECT_TRUE((Pick(5) == 0 ? builder->AppendNull() : builder->Append(std::vector<const char*>{"", "a", "ab", "b", "bé"}[Pick(5)])).ok());
+        EXPECT_TRUE(
+            (Pick(5) == 0 ? builder->AppendNull() : builder->Append(std::vector<const char*>{"", "a", "ab", "b", "bé"}[Pick(5)]))
+                .ok());
       }
     }
     const auto text = Sliced(s.Finish().ValueOrDie());
     const auto dictionary = arrow::compute::DictionaryEncode(t.Finish().ValueOrDie()).ValueOrDie().make_array();
-    const auto indices = arrow::compute::Cast(*static_cast<const arrow::DictionaryArray&>(*dictionary).indices(), arrow::int8()).ValueOrDie();
+    const auto indices =
+        arrow::compute::Cast(*static_cast<const arrow::DictionaryArray&>(*dictionary).indices(), arrow::int8()).ValueOrDie();
     const auto narrow = arrow::DictionaryArray::FromArrays(schema_->field(3)->type(), indices,
-                                                           static_cast<const arrow::DictionaryArray&>(*dictionary).dictionary()).ValueOrDie();
+                                                           static_cast<const arrow::DictionaryArray&>(*dictionary).dictionary())
+                            .ValueOrDie();
     auto fields = schema_->fields();
     fields.push_back(arrow::field("row", arrow::int32()));
-    batch_ = arrow::RecordBatch::Make(arrow::schema(fields), rows,
-                                      {MakePrimitive<int32_t>(arrow::int32(), i), MakePrimitive<int32_t>(arrow::int32(), j), text, Sliced(narrow),
-                                       MakePrimitive<Int128>(arrow::decimal64(6, 2), d), MakePrimitive<bool>(arrow::boolean(), b),
-                                       MakePrimitive<int32_t>(arrow::date32(), u), MakePrimitive<int32_t>(arrow::int32(), order)});
+    batch_ = arrow::RecordBatch::Make(
+        arrow::schema(fields), rows,
+        {MakePrimitive<int32_t>(arrow::int32(), i), MakePrimitive<int32_t>(arrow::int32(), j), text, Sliced(narrow),
+         MakePrimitive<Int128>(arrow::decimal64(6, 2), d), MakePrimitive<bool>(arrow::boolean(), b),
+         MakePrimitive<int32_t>(arrow::date32(), u), MakePrimitive<int32_t>(arrow::int32(), order)});
   }
 
   Random random_;

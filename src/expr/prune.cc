@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Statistics pruning by abstract evaluation: every boolean node is given the outcomes (true, false, null) that some row may have, every other node a
-// range that holds its values. Both err on the side of more outcomes and wider ranges, so NOT is sound, too: it swaps true and false. Nothing is
-// evaluated, and no memory is needed beyond a few scalars.
+// Statistics pruning by abstract evaluation: every boolean node is given the outcomes (true, false, null) that some row may have,
+// every other node a range that holds its values. Both err on the side of more outcomes and wider ranges, so NOT is sound, too:
+// it swaps true and false. Nothing is evaluated, and no memory is needed beyond a few scalars.
 #include "expr/prune.h"
 
 #include <arrow/util/checked_cast.h>
@@ -58,8 +58,8 @@ bool CertainlyGreaterOrEqual(const ScalarPtr& a, const ScalarPtr& b) {
 
 /// Every value of both ranges is the same one.
 bool CertainlyEqual(const Range& a, const Range& b) {
-  return CertainlyGreaterOrEqual(a.min, b.max) && CertainlyGreaterOrEqual(b.min, a.max) && CertainlyGreaterOrEqual(b.max, a.max) &&
-         CertainlyGreaterOrEqual(a.max, b.max);
+  return CertainlyGreaterOrEqual(a.min, b.max) && CertainlyGreaterOrEqual(b.min, a.max) &&
+         CertainlyGreaterOrEqual(b.max, a.max) && CertainlyGreaterOrEqual(a.max, b.max);
 }
 
 bool Disjoint(const Range& a, const Range& b) { return CertainlyGreater(a.min, b.max) || CertainlyGreater(b.min, a.max); }
@@ -97,11 +97,14 @@ class Pruner {
   Outcomes OutcomesOf(const Expr& expr) const {
     if (ClassOf(*expr.type()) == TypeClass::kUnknown) return kOnlyNull;
     switch (expr.kind()) {
-      case ExprKind::kCall: return OutcomesOfCall(checked_cast<const CallExpr&>(expr));
+      case ExprKind::kCall:
+        return OutcomesOfCall(checked_cast<const CallExpr&>(expr));
       case ExprKind::kColumn:
       case ExprKind::kLiteral:
-      case ExprKind::kCast: return FromBoolean(RangeOf(expr));
-      case ExprKind::kCase: return {};
+      case ExprKind::kCast:
+        return FromBoolean(RangeOf(expr));
+      case ExprKind::kCase:
+        return {};
     }
     return {};
   }
@@ -109,7 +112,8 @@ class Pruner {
  private:
   Range RangeOf(const Expr& expr) const {
     switch (expr.kind()) {
-      case ExprKind::kColumn: return FromBounds(bounds_(checked_cast<const ColumnExpr&>(expr).index()), *expr.type());
+      case ExprKind::kColumn:
+        return FromBounds(bounds_(checked_cast<const ColumnExpr&>(expr).index()), *expr.type());
       case ExprKind::kLiteral: {
         const ScalarPtr& value = checked_cast<const LiteralExpr&>(expr).value();
         if (!value->is_valid) return {nullptr, nullptr, true, false};
@@ -121,25 +125,30 @@ class Pruner {
         range.max = CastBound(range.max, expr.type());
         return range;
       }
-      default: return {};
+      default:
+        return {};
     }
   }
 
   static Range FromBounds(const ColumnBounds& bounds, const arrow::DataType& type) {
     Range range;
     const bool is_floating = arrow::is_floating(type.id());
-    const auto usable = [](const ScalarPtr& scalar) { return scalar != nullptr && scalar->is_valid && !IsNan(*scalar) ? scalar : nullptr; };
+    const auto usable = [](const ScalarPtr& scalar) {
+      return scalar != nullptr && scalar->is_valid && !IsNan(*scalar) ? scalar : nullptr;
+    };
     range.min = usable(bounds.min);
     // NaN is the greatest value, and bounds say nothing of it.
     range.max = is_floating && bounds.may_contain_nan ? nullptr : usable(bounds.max);
     range.may_be_null = !bounds.null_count.has_value() || *bounds.null_count > 0;
-    range.may_have_value = !(bounds.null_count.has_value() && bounds.value_count.has_value() && *bounds.null_count >= *bounds.value_count);
+    range.may_have_value =
+        !(bounds.null_count.has_value() && bounds.value_count.has_value() && *bounds.null_count >= *bounds.value_count);
     return range;
   }
 
   static Outcomes FromBoolean(const Range& range) {
     const auto value = [](const ScalarPtr& scalar, bool otherwise) {
-      return scalar != nullptr && scalar->type->id() == Type::BOOL ? checked_cast<const arrow::BooleanScalar&>(*scalar).value : otherwise;
+      return scalar != nullptr && scalar->type->id() == Type::BOOL ? checked_cast<const arrow::BooleanScalar&>(*scalar).value
+                                                                   : otherwise;
     };
     return {range.may_have_value && value(range.max, true), range.may_have_value && !value(range.min, false), range.may_be_null};
   }
@@ -238,7 +247,8 @@ class Pruner {
     const Range a = RangeOf(*call.children()[0]), b = RangeOf(*call.children()[1]);
     const bool both_values = a.may_have_value && b.may_have_value;
     const bool can_be_equal = (both_values && !Disjoint(a, b)) || (a.may_be_null && b.may_be_null);
-    const bool can_differ = (both_values && !CertainlyEqual(a, b)) || (a.may_be_null && b.may_have_value) || (b.may_be_null && a.may_have_value);
+    const bool can_differ =
+        (both_values && !CertainlyEqual(a, b)) || (a.may_be_null && b.may_have_value) || (b.may_be_null && a.may_have_value);
     const Outcomes is_distinct{can_differ, can_be_equal, false};
     return distinct ? is_distinct : Not(is_distinct);
   }

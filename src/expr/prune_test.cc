@@ -13,17 +13,23 @@ namespace {
 /// Columns: $0 bigint, $1 text, $2 double, $3 date, $4 numeric(10,2), $5 boolean, $6 timestamp.
 std::shared_ptr<arrow::Schema> PruneSchema() {
   return arrow::schema({arrow::field("i", arrow::int64()), arrow::field("s", arrow::utf8()), arrow::field("d", arrow::float64()),
-                        arrow::field("t", arrow::date32()), arrow::field("n", arrow::decimal128(10, 2)), arrow::field("b", arrow::boolean()),
-                        arrow::field("ts", arrow::timestamp(arrow::TimeUnit::MICRO))});
+                        arrow::field("t", arrow::date32()), arrow::field("n", arrow::decimal128(10, 2)),
+                        arrow::field("b", arrow::boolean()), arrow::field("ts", arrow::timestamp(arrow::TimeUnit::MICRO))});
 }
 
 std::shared_ptr<arrow::Scalar> Value(const char* text, const TypePtr& type) { return ScalarFromText(text, type).ValueOrDie(); }
 
-/// i in [10, 20], s in [banana, cherry], d in [1, 2] without NaN, t in 1998, n in [1.00, 2.00], b only true, ts one hour; no nulls.
+/// i in [10, 20], s in [banana, cherry], d in [1, 2] without NaN, t in 1998, n in [1.00, 2.00], b only true, ts one hour; no
+/// nulls.
 ColumnBounds FixedBounds(int column) {
   const auto schema = PruneSchema();
-  const char* bounds[][2] = {{"10", "20"}, {"banana", "cherry"}, {"1", "2"}, {"1998-01-01", "1998-12-31"},
-                             {"1.00", "2.00"}, {"true", "true"}, {"2020-01-01 10:00", "2020-01-01 11:00"}};
+  const char* bounds[][2] = {{"10", "20"},
+                             {"banana", "cherry"},
+                             {"1", "2"},
+                             {"1998-01-01", "1998-12-31"},
+                             {"1.00", "2.00"},
+                             {"true", "true"},
+                             {"2020-01-01 10:00", "2020-01-01 11:00"}};
   ColumnBounds result;
   result.min = Value(bounds[column][0], schema->field(column)->type());
   result.max = Value(bounds[column][1], schema->field(column)->type());
@@ -40,16 +46,57 @@ bool MayMatchText(const char* text, const std::function<ColumnBounds(int)>& boun
 
 TEST(Prune, DropsWhatCannotMatch) {
   for (const char* text : {
-           "(= $0 9)", "(= 21 $0)", "(< $0 10)", "(<= $0 9)", "(> $0 20)", "(>= $0 21)", "(> 10 $0)", "(<= 21 $0)",
-           "(and (>= $0 5) (<= $0 9))", "(or (< $0 10) (> $0 20))", "(not (>= $0 10))", "(not (and (>= $0 10) (<= $0 20)))",
-           "(in $0 1 2 3 21)", "(not_in $5 true)", "(in $0 null 5)", "(not_in $0 15 null)",
-           "(is_null $0)", "(not (is_not_null $0))", "(is_unknown (= $0 5))", "(= $0 null)",
-           "(= $1 'apple')", "(> $1 'd')", "(like $1 'd%')", "(like $1 'ban')", "(like $1 'az%x')", "(starts_with $1 'dog')",
-           "(like $1 'a!%%' '!')", "(> $2 2e0)", "(< $2 1)", "(= $2 double'NaN')", "(< $0 9.5)", "(> $0 20.5e0)",
-           "(< $3 date'1998-01-01')", "(> $3 '1998-12-31')", "(>= $3 timestamp'1999-01-01 00:00:00')", "(> $4 2)", "(< $4 0.995)", "(= $4 2.005)",
-           "(not $5)", "(= $5 false)", "(is_false $5)", "(is_not_true $5)", "(= (cast $6 date) date'2020-01-02')",
-           "(< (cast $0 double) 9.5e0)", "(> (cast $3 timestamp) timestamp'1998-12-31 00:00:01')", "(> $6 timestamptz'2020-01-01 11:00:01+00')",
-           "(is_not_distinct_from $0 5)", "(is_not_distinct_from $0 null)", "(is_distinct_from $5 true)", "(and true (= $0 5))", "(= $0 $4)",
+           "(= $0 9)",
+           "(= 21 $0)",
+           "(< $0 10)",
+           "(<= $0 9)",
+           "(> $0 20)",
+           "(>= $0 21)",
+           "(> 10 $0)",
+           "(<= 21 $0)",
+           "(and (>= $0 5) (<= $0 9))",
+           "(or (< $0 10) (> $0 20))",
+           "(not (>= $0 10))",
+           "(not (and (>= $0 10) (<= $0 20)))",
+           "(in $0 1 2 3 21)",
+           "(not_in $5 true)",
+           "(in $0 null 5)",
+           "(not_in $0 15 null)",
+           "(is_null $0)",
+           "(not (is_not_null $0))",
+           "(is_unknown (= $0 5))",
+           "(= $0 null)",
+           "(= $1 'apple')",
+           "(> $1 'd')",
+           "(like $1 'd%')",
+           "(like $1 'ban')",
+           "(like $1 'az%x')",
+           "(starts_with $1 'dog')",
+           "(like $1 'a!%%' '!')",
+           "(> $2 2e0)",
+           "(< $2 1)",
+           "(= $2 double'NaN')",
+           "(< $0 9.5)",
+           "(> $0 20.5e0)",
+           "(< $3 date'1998-01-01')",
+           "(> $3 '1998-12-31')",
+           "(>= $3 timestamp'1999-01-01 00:00:00')",
+           "(> $4 2)",
+           "(< $4 0.995)",
+           "(= $4 2.005)",
+           "(not $5)",
+           "(= $5 false)",
+           "(is_false $5)",
+           "(is_not_true $5)",
+           "(= (cast $6 date) date'2020-01-02')",
+           "(< (cast $0 double) 9.5e0)",
+           "(> (cast $3 timestamp) timestamp'1998-12-31 00:00:01')",
+           "(> $6 timestamptz'2020-01-01 11:00:01+00')",
+           "(is_not_distinct_from $0 5)",
+           "(is_not_distinct_from $0 null)",
+           "(is_distinct_from $5 true)",
+           "(and true (= $0 5))",
+           "(= $0 $4)",
        }) {
     EXPECT_FALSE(MayMatchText(text)) << text;
   }
@@ -57,11 +104,37 @@ TEST(Prune, DropsWhatCannotMatch) {
 
 TEST(Prune, KeepsWhatMay) {
   for (const char* text : {
-           "(= $0 10)", "(= $0 20)", "(<> $0 10)", "(< $0 11)", "(>= $0 20)", "(not (= $0 10))", "(in $0 1 15)", "(not_in $0 15)",
-           "(is_not_null $0)", "(is_distinct_from $0 null)", "(like $1 'b%')", "(like $1 '%x')", "(like $1 '_x')", "(like $1 'c%')",
-           "(not_like $1 'b%')", "(ilike $1 'D%')", "(like $1 'ch!%' '!')", "(> (+ $0 1) 100)", "(= (lower $1) 'apple')", "$5", "(is_true $5)",
-           "(= (cast $1 bigint) 5)", "(= (% $0 2) 5)", "(= (cast $6 date) date'2020-01-01')", "(or (= $0 5) (= $0 15))", "(< $0 $4)",
-           "(case (= $0 5) false true)", "(= (coalesce $0 5) 5)", "true", "(> $4 1.995)", "(= (cast $4 numeric(10,1)) 1.0)",
+           "(= $0 10)",
+           "(= $0 20)",
+           "(<> $0 10)",
+           "(< $0 11)",
+           "(>= $0 20)",
+           "(not (= $0 10))",
+           "(in $0 1 15)",
+           "(not_in $0 15)",
+           "(is_not_null $0)",
+           "(is_distinct_from $0 null)",
+           "(like $1 'b%')",
+           "(like $1 '%x')",
+           "(like $1 '_x')",
+           "(like $1 'c%')",
+           "(not_like $1 'b%')",
+           "(ilike $1 'D%')",
+           "(like $1 'ch!%' '!')",
+           "(> (+ $0 1) 100)",
+           "(= (lower $1) 'apple')",
+           "$5",
+           "(is_true $5)",
+           "(= (cast $1 bigint) 5)",
+           "(= (% $0 2) 5)",
+           "(= (cast $6 date) date'2020-01-01')",
+           "(or (= $0 5) (= $0 15))",
+           "(< $0 $4)",
+           "(case (= $0 5) false true)",
+           "(= (coalesce $0 5) 5)",
+           "true",
+           "(> $4 1.995)",
+           "(= (cast $4 numeric(10,1)) 1.0)",
        }) {
     EXPECT_EQ(MayMatchText(text), std::string_view(text) != "(< $0 $4)") << text;
   }
@@ -69,7 +142,8 @@ TEST(Prune, KeepsWhatMay) {
 
 TEST(Prune, UnknownBoundsKeepEverythingButNullTests) {
   const auto unknown = [](int) { return ColumnBounds{}; };
-  for (const char* text : {"(= $0 9)", "(is_null $0)", "(is_not_null $0)", "(not $5)", "(like $1 'd%')", "(in $0 1)", "(is_unknown (= $0 5))"}) {
+  for (const char* text :
+       {"(= $0 9)", "(is_null $0)", "(is_not_null $0)", "(not $5)", "(like $1 'd%')", "(in $0 1)", "(is_unknown (= $0 5))"}) {
     EXPECT_TRUE(MayMatchText(text, unknown)) << text;
   }
   const auto only_nulls = [](int) {
@@ -78,8 +152,8 @@ TEST(Prune, UnknownBoundsKeepEverythingButNullTests) {
     bounds.value_count = 7;
     return bounds;
   };
-  for (const char* text : {"(= $0 9)", "(<> $0 9)", "(not (= $0 9))", "(is_not_null $0)", "$5", "(not $5)", "(like $1 'd%')", "(not_like $1 'd%')",
-                           "(in $0 1)", "(not_in $0 1)", "(is_distinct_from $0 null)"}) {
+  for (const char* text : {"(= $0 9)", "(<> $0 9)", "(not (= $0 9))", "(is_not_null $0)", "$5", "(not $5)", "(like $1 'd%')",
+                           "(not_like $1 'd%')", "(in $0 1)", "(not_in $0 1)", "(is_distinct_from $0 null)"}) {
     EXPECT_FALSE(MayMatchText(text, only_nulls)) << text;
   }
   EXPECT_TRUE(MayMatchText("(is_null $0)", only_nulls));
@@ -106,7 +180,8 @@ TEST(Prune, NotANumberMayHideAboveTheMaximum) {
   EXPECT_TRUE(MayMatchText("(< $2 1)", nan_bounds));
 }
 
-/// Random rows, bounds that hold them (exact, widened, truncated or absent), random predicates: a row that matches must never be pruned away.
+/// Random rows, bounds that hold them (exact, widened, truncated or absent), random predicates: a row that matches must never be
+/// pruned away.
 class PruneProperty {
  public:
   explicit PruneProperty(uint32_t seed) : random_(seed), schema_(PruneSchema()) {}
@@ -136,8 +211,12 @@ class PruneProperty {
 
   std::string Literal(int column) {
     static const std::vector<std::vector<const char*>> kValues = {
-        {"-3", "0", "1", "2", "5", "9"}, {"", "a", "ab", "abc", "b", "é"}, {"-1.5", "0", "2", "1e9", "Infinity", "NaN"},
-        {"1998-01-01", "1998-06-01", "2001-01-01"}, {"-1.50", "0.00", "2.25", "9.99"}, {"true", "false"},
+        {"-3", "0", "1", "2", "5", "9"},
+        {"", "a", "ab", "abc", "b", "é"},
+        {"-1.5", "0", "2", "1e9", "Infinity", "NaN"},
+        {"1998-01-01", "1998-06-01", "2001-01-01"},
+        {"-1.50", "0.00", "2.25", "9.99"},
+        {"true", "false"},
         {"2020-01-01 00:00:00", "2020-01-01 12:00:00", "2020-01-02 00:00:00"}};
     return kValues[column][Pick(static_cast<int>(kValues[column].size()))];
   }
@@ -218,7 +297,8 @@ class PruneProperty {
       ColumnBounds& bounds = bounds_[column];
       if (Pick(6) != 0) bounds.min = min;
       if (Pick(6) != 0) bounds.max = max;
-      if (column == 1 && bounds.max != nullptr && Pick(3) == 0) bounds.max = std::make_shared<arrow::StringScalar>("\xF4");  // rounded up
+      // rounded up
+      if (column == 1 && bounds.max != nullptr && Pick(3) == 0) bounds.max = std::make_shared<arrow::StringScalar>("\xF4");
       if (column == 1 && bounds.min != nullptr && Pick(3) == 0) bounds.min = std::make_shared<arrow::StringScalar>("");
       if (Pick(6) != 0) bounds.null_count = nulls;
       if (Pick(6) != 0) bounds.value_count = num_rows;

@@ -20,9 +20,7 @@ bool IsUntypedLiteral(const Expr& expr) {
   return expr.kind() == ExprKind::kLiteral && (expr.type()->id() == arrow::Type::STRING || expr.type()->id() == arrow::Type::NA);
 }
 
-bool IsOperatorName(std::string_view name) {
-  return !name.empty() && !std::isalpha(static_cast<unsigned char>(name.front()));
-}
+bool IsOperatorName(std::string_view name) { return !name.empty() && !std::isalpha(static_cast<unsigned char>(name.front())); }
 
 namespace {
 
@@ -45,8 +43,14 @@ std::string_view SqlSpelling(std::string_view name) {
   struct Pair {
     std::string_view name, spelling;
   };
-  static constexpr Pair kSpellings[] = {{"like", "~~"}, {"not_like", "!~~"}, {"ilike", "~~*"}, {"not_ilike", "!~~*"}, {"negate", "-"},
-                                        {"is_distinct_from", "IS DISTINCT FROM"}, {"is_not_distinct_from", "IS NOT DISTINCT FROM"}, {"in", "="},
+  static constexpr Pair kSpellings[] = {{"like", "~~"},
+                                        {"not_like", "!~~"},
+                                        {"ilike", "~~*"},
+                                        {"not_ilike", "!~~*"},
+                                        {"negate", "-"},
+                                        {"is_distinct_from", "IS DISTINCT FROM"},
+                                        {"is_not_distinct_from", "IS NOT DISTINCT FROM"},
+                                        {"in", "="},
                                         {"not_in", "<>"}};
   for (const Pair& pair : kSpellings) {
     if (pair.name == name) return pair.spelling;
@@ -58,7 +62,8 @@ std::string DescribeCall(std::string_view name, const std::vector<ExprPtr>& argu
   const std::string_view spelling = SqlSpelling(name);
   if (IsOperatorName(spelling) || spelling != name) {
     if (arguments.size() == 1) return fmt::format("operator does not exist: {} {}", spelling, TypeNameOf(*arguments[0]));
-    if (arguments.size() >= 2) return fmt::format("operator does not exist: {} {} {}", TypeNameOf(*arguments[0]), spelling, TypeNameOf(*arguments[1]));
+    if (arguments.size() >= 2)
+      return fmt::format("operator does not exist: {} {} {}", TypeNameOf(*arguments[0]), spelling, TypeNameOf(*arguments[1]));
   }
   return fmt::format("function {}({}) does not exist", name, TypeList(arguments));
 }
@@ -98,7 +103,8 @@ std::string_view NearestName(std::string_view name) {
 arrow::Status NoSuchCall(std::string_view name, const std::vector<ExprPtr>& arguments) {
   std::string message = DescribeCall(name, arguments);
   if (FunctionRegistry::Get().Find(name) == nullptr) {
-    if (const std::string_view nearest = NearestName(name); !nearest.empty()) message += fmt::format("; did you mean \"{}\"?", nearest);
+    if (const std::string_view nearest = NearestName(name); !nearest.empty())
+      message += fmt::format("; did you mean \"{}\"?", nearest);
   } else {
     message += "; no candidate matches the argument types, explicit casts may help";
   }
@@ -164,7 +170,8 @@ bool AcceptsCount(const Function& function, size_t count) {
 
 bool IsPreferred(TypeClass type_class) {
   using enum TypeClass;
-  return type_class == kDouble || type_class == kText || type_class == kTimestampTz || type_class == kBoolean || type_class == kInterval;
+  return type_class == kDouble || type_class == kText || type_class == kTimestampTz || type_class == kBoolean ||
+         type_class == kInterval;
 }
 
 /// The category of a type, as far as untyped literals are concerned.
@@ -181,7 +188,8 @@ class OverloadSearch {
       classes_.push_back(IsUntypedLiteral(*argument) ? TypeClass::kUnknown : ClassOf(*LogicalType(argument->type())));
     }
     for (const Function* function : family.overloads) {
-      if (function->result_type != nullptr && AcceptsCount(*function, arguments.size()) && Reaches(*function)) candidates_.push_back(function);
+      if (function->result_type != nullptr && AcceptsCount(*function, arguments.size()) && Reaches(*function))
+        candidates_.push_back(function);
     }
   }
 
@@ -273,10 +281,11 @@ arrow::Result<Resolution> ResolveBySignature(const FunctionFamily& family, std::
   if (function == nullptr) {
     if (!search.IsAmbiguous()) return NoSuchCall(family.name, arguments);
     if (IsOperatorName(family.name) && arguments.size() == 2) {
-      return MakeError(ErrorKind::kInvalidInput, "operator is not unique: {} {} {}; explicit casts may help", TypeNameOf(*arguments[0]), family.name,
-                       TypeNameOf(*arguments[1]));
+      return MakeError(ErrorKind::kInvalidInput, "operator is not unique: {} {} {}; explicit casts may help",
+                       TypeNameOf(*arguments[0]), family.name, TypeNameOf(*arguments[1]));
     }
-    return MakeError(ErrorKind::kInvalidInput, "function {}({}) is not unique; explicit casts may help", family.name, TypeList(arguments));
+    return MakeError(ErrorKind::kInvalidInput, "function {}({}) is not unique; explicit casts may help", family.name,
+                     TypeList(arguments));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     TypePtr type = ParameterType(*arguments[i], ParameterAt(*function, i));
@@ -295,10 +304,11 @@ arrow::Result<ExprPtr> MakeCall(std::string_view name, std::vector<ExprPtr> argu
   const FunctionFamily* family = FunctionRegistry::Get().Find(name);
   if (family == nullptr) return NoSuchCall(name, arguments);
   if (family->rewriter != nullptr) return family->rewriter(std::move(arguments), position);
-  arrow::Result<Resolution> resolution =
-      family->resolver != nullptr ? family->resolver(*family, std::move(arguments)) : ResolveBySignature(*family, std::move(arguments));
+  arrow::Result<Resolution> resolution = family->resolver != nullptr ? family->resolver(*family, std::move(arguments))
+                                                                     : ResolveBySignature(*family, std::move(arguments));
   ARROW_RETURN_NOT_OK(resolution.status());
-  return std::make_shared<CallExpr>(resolution->function, std::move(resolution->arguments), std::move(resolution->type), position);
+  return std::make_shared<CallExpr>(resolution->function, std::move(resolution->arguments), std::move(resolution->type),
+                                    position);
 }
 
 arrow::Result<ExprPtr> MakeCast(ExprPtr child, const TypePtr& type, TextPosition position) {
@@ -329,7 +339,8 @@ arrow::Result<TypePtr> CommonTypeOf(const std::vector<ExprPtr>& branches) {
   return CommonType(types);
 }
 
-arrow::Result<ExprPtr> MakeCase(std::vector<ExprPtr> conditions, std::vector<ExprPtr> values, ExprPtr otherwise, TextPosition position) {
+arrow::Result<ExprPtr> MakeCase(std::vector<ExprPtr> conditions, std::vector<ExprPtr> values, ExprPtr otherwise,
+                                TextPosition position) {
   std::vector<ExprPtr> branches = values;
   if (otherwise != nullptr) branches.insert(branches.begin(), otherwise);  // PostgreSQL's order, which its messages show
   const auto common = CommonTypeOf(branches);
@@ -339,7 +350,8 @@ arrow::Result<ExprPtr> MakeCase(std::vector<ExprPtr> conditions, std::vector<Exp
     ExprPtr condition = std::move(conditions[i]);
     if (ClassOf(*condition->type()) != TypeClass::kBoolean) {
       if (!IsUntypedLiteral(*condition)) {
-        return MakeError(ErrorKind::kInvalidInput, "argument of CASE/WHEN must be type boolean, not type {}", SqlTypeName(*condition->type()));
+        return MakeError(ErrorKind::kInvalidInput, "argument of CASE/WHEN must be type boolean, not type {}",
+                         SqlTypeName(*condition->type()));
       }
       ARROW_ASSIGN_OR_RAISE(condition, CoerceTo(std::move(condition), arrow::boolean()));
     }
@@ -380,7 +392,8 @@ std::vector<ExprPtr> SplitConjunction(const ExprPtr& predicate) {
     }
     if (expr->kind() == ExprKind::kLiteral) {
       const auto& value = *checked_cast<const LiteralExpr&>(*expr).value();
-      if (value.type->id() == arrow::Type::BOOL && value.is_valid && checked_cast<const arrow::BooleanScalar&>(value).value) return;
+      if (value.type->id() == arrow::Type::BOOL && value.is_valid && checked_cast<const arrow::BooleanScalar&>(value).value)
+        return;
     }
     conjuncts.push_back(expr);
   };

@@ -13,9 +13,9 @@
 
 namespace icebound::expr {
 
-/// Among the overloads of a family that have a signature, by PostgreSQL's rules: an exact match; else the candidates that implicit casts reach, those with
-/// the most exact matches, then those with the most exact or preferred types; untyped literals take text when some candidate does, else
-/// the one type that the remaining candidates agree on.
+/// Among the overloads of a family that have a signature, by PostgreSQL's rules: an exact match; else the candidates that
+/// implicit casts reach, those with the most exact matches, then those with the most exact or preferred types; untyped literals
+/// take text when some candidate does, else the one type that the remaining candidates agree on.
 arrow::Result<Resolution> ResolveBySignature(const FunctionFamily& family, std::vector<ExprPtr> arguments);
 
 /// "operator does not exist: text + integer" or "function foo(bigint) does not exist".

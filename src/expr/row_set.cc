@@ -56,7 +56,8 @@ arrow::Result<RowSet> RowSet::Select(const std::shared_ptr<arrow::Array>& positi
 arrow::Result<Datum> RowSet::Column(const ColumnExpr& column, const EvalContext& context, arrow::compute::ExecContext* exec) {
   const int index = column.index();
   if (index < 0 || index >= batch_->num_columns()) {
-    return MakeError(ErrorKind::kInternal, "column {} (\"{}\") of a batch with {} columns", index, column.name(), batch_->num_columns());
+    return MakeError(ErrorKind::kInternal, "column {} (\"{}\") of a batch with {} columns", index, column.name(),
+                     batch_->num_columns());
   }
   if (columns_.empty()) columns_.resize(batch_->num_columns());
   Datum& slot = columns_[index];
@@ -78,7 +79,8 @@ arrow::Result<Datum> RowSet::Column(const ColumnExpr& column, const EvalContext&
   return slot;
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> PositionsWhere(const Datum& condition, int64_t num_rows, bool when_true, arrow::MemoryPool* pool) {
+arrow::Result<std::shared_ptr<arrow::Array>> PositionsWhere(const Datum& condition, int64_t num_rows, bool when_true,
+                                                            arrow::MemoryPool* pool) {
   std::shared_ptr<arrow::Buffer> buffer;
   ARROW_ASSIGN_OR_RAISE(buffer, arrow::AllocateBuffer(num_rows * static_cast<int64_t>(sizeof(int32_t)), pool));
   int32_t* out = reinterpret_cast<int32_t*>(buffer->mutable_data());
@@ -110,7 +112,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> PositionsWhere(const Datum& conditi
   return arrow::MakeArray(data);
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& batch, const std::shared_ptr<arrow::Array>& positions,
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& batch,
+                                                            const std::shared_ptr<arrow::Array>& positions,
                                                             const EvalContext& context, arrow::compute::ExecContext* exec) {
   arrow::ArrayVector columns(batch.num_columns());
   for (int i = 0; i < batch.num_columns(); ++i) {

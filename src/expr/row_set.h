@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows an expression is evaluated for: a batch, or some rows of it. Columns are gathered when they are asked for, once, so that a branch of CASE or a
-// later conjunct of a filter costs only the columns it reads and the rows that reach it.
+// The rows an expression is evaluated for: a batch, or some rows of it. Columns are gathered when they are asked for, once, so
+// that a branch of CASE or a later conjunct of a filter costs only the columns it reads and the rows that reach it.
 #pragma once
 
 #include <arrow/compute/exec.h>
@@ -31,22 +31,25 @@ class RowSet {
   arrow::Result<arrow::Datum> Column(const ColumnExpr& column, const EvalContext& context, arrow::compute::ExecContext* exec);
 
  private:
-  RowSet(const arrow::RecordBatch* batch, std::shared_ptr<arrow::Array> rows) : batch_(batch), rows_(std::move(rows)), num_rows_(rows_->length()) {}
+  RowSet(const arrow::RecordBatch* batch, std::shared_ptr<arrow::Array> rows)
+      : batch_(batch), rows_(std::move(rows)), num_rows_(rows_->length()) {}
 
   const arrow::RecordBatch* batch_;
   std::shared_ptr<arrow::Array> rows_;  ///< nullptr: all
   int64_t num_rows_;
-  std::vector<arrow::Datum> columns_;   ///< as handed out; empty slots have not been asked for
+  std::vector<arrow::Datum> columns_;  ///< as handed out; empty slots have not been asked for
 };
 
 /// True for dictionary-encoded text or bytes.
 bool IsTextDictionary(const arrow::Datum& datum);
 
 /// Positions (int32) of the rows where a boolean value is true; `when_true` false: where it is not true (false or null).
-arrow::Result<std::shared_ptr<arrow::Array>> PositionsWhere(const arrow::Datum& condition, int64_t num_rows, bool when_true, arrow::MemoryPool* pool);
+arrow::Result<std::shared_ptr<arrow::Array>> PositionsWhere(const arrow::Datum& condition, int64_t num_rows, bool when_true,
+                                                            arrow::MemoryPool* pool);
 
 /// The same rows of every column of a batch; views are copied by way of plain text, for which there are kernels.
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& batch, const std::shared_ptr<arrow::Array>& positions,
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& batch,
+                                                            const std::shared_ptr<arrow::Array>& positions,
                                                             const EvalContext& context, arrow::compute::ExecContext* exec);
 
 }  // namespace icebound::expr

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one-line cases in every shape a value can come in: as constants, and with each literal argument turned into a column of a sliced batch, of a
-// dictionary or view for text, and with null rows between.
+// Runs one-line cases in every shape a value can come in: as constants, and with each literal argument turned into a column of a
+// sliced batch, of a dictionary or view for text, and with null rows between.
 #pragma once
 
 #include <arrow/array/concatenate.h>
@@ -23,7 +23,8 @@ struct TestCase {
 
 enum class TextShape { kPlain, kDictionary, kLarge, kView };
 
-/// Replaces literals by columns that hold the value in rows 1 and 3 and null in row 2 (numbers from 0, after a sliced-off row and before another).
+/// Replaces literals by columns that hold the value in rows 1 and 3 and null in row 2 (numbers from 0, after a sliced-off row and
+/// before another).
 class Columnizer {
  public:
   explicit Columnizer(TextShape shape) : shape_(shape) {}
@@ -35,8 +36,8 @@ class Columnizer {
     for (size_t i = 0; i < expr->children().size(); ++i) {
       const ExprPtr& child = expr->children()[i];
       // These read some of their arguments when the call is made.
-      const bool fixed = ((name == "extract" || name == "date_part" || name == "timezone") && i == 0) || (name == "field" && i == 1) ||
-                         ((name == "in" || name == "not_in") && i > 0);
+      const bool fixed = ((name == "extract" || name == "date_part" || name == "timezone") && i == 0) ||
+                         (name == "field" && i == 1) || ((name == "in" || name == "not_in") && i > 0);
       ExprPtr rewritten = child;
       if (!fixed && child->kind() == ExprKind::kLiteral) {
         ARROW_ASSIGN_OR_RAISE(rewritten, ToColumn(static_cast<const LiteralExpr&>(*child)));
@@ -71,13 +72,16 @@ class Columnizer {
 
   arrow::Result<std::shared_ptr<arrow::Array>> Reshape(const std::shared_ptr<arrow::Array>& column) const {
     switch (shape_) {
-      case TextShape::kPlain: return column;
+      case TextShape::kPlain:
+        return column;
       case TextShape::kDictionary: {
         ARROW_ASSIGN_OR_RAISE(const auto encoded, arrow::compute::DictionaryEncode(column));
         return encoded.make_array();
       }
-      case TextShape::kLarge: return arrow::compute::Cast(*column, arrow::large_utf8());
-      case TextShape::kView: return arrow::compute::Cast(*column, arrow::utf8_view());
+      case TextShape::kLarge:
+        return arrow::compute::Cast(*column, arrow::large_utf8());
+      case TextShape::kView:
+        return arrow::compute::Cast(*column, arrow::utf8_view());
     }
     return column;
   }
@@ -88,7 +92,9 @@ class Columnizer {
 };
 
 /// Errors may end in advice ("; did you mean ...") that the expectation leaves out.
-inline std::string WithoutAdvice(const std::string& text) { return text.starts_with("error: ") ? text.substr(0, text.find("; ")) : text; }
+inline std::string WithoutAdvice(const std::string& text) {
+  return text.starts_with("error: ") ? text.substr(0, text.find("; ")) : text;
+}
 
 inline std::string RunColumnized(const ExprPtr& expr, TextShape shape) {
   Columnizer columnizer(shape);

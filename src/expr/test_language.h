@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small notation for expressions in tests, so that a case is one line: (+ 1 2.5), (substring 'text' 2 3), (cast '12' integer), date'1998-09-02', $0.
+// A small notation for expressions in tests, so that a case is one line: (+ 1 2.5), (substring 'text' 2 3), (cast '12' integer),
+// date'1998-09-02', $0.
 //
 //   12        integer, or bigint when it does not fit        1.50     numeric
 //   1e3       double precision                               'text'   string literal without a type yet
 //   true false null                                          $n       column n of the schema
-//   date'..' time'..' timestamp'..' timestamptz'..' interval'..' uuid'..' bytea'..' text'..' double'..' real'..' smallint'..' bigint'..'
-//   (case when value when value else)                        (cast x type) with type as above or numeric(p,s)
+//   date'..' time'..' timestamp'..' timestamptz'..' interval'..' uuid'..' bytea'..' text'..' double'..' real'..' smallint'..'
+//   bigint'..' (case when value when value else)                        (cast x type) with type as above or numeric(p,s)
 //   (name argument ...)
 #pragma once
 
@@ -32,7 +33,8 @@ namespace icebound::expr {
 class TestParser {
  public:
   /// `fold_casts` false: (cast literal type) stays a cast, to be evaluated.
-  TestParser(std::string_view text, const arrow::Schema* schema, bool fold_casts = true) : text_(text), schema_(schema), fold_casts_(fold_casts) {}
+  TestParser(std::string_view text, const arrow::Schema* schema, bool fold_casts = true)
+      : text_(text), schema_(schema), fold_casts_(fold_casts) {}
 
   arrow::Result<ExprPtr> Parse() {
     SkipSpace();
@@ -49,7 +51,8 @@ class TestParser {
   static TypePtr TypeNamed(std::string_view name) {
     if (name.starts_with("numeric(")) {
       const size_t comma = name.find(',');
-      return DecimalType(std::stoi(std::string(name.substr(8, comma - 8))), std::stoi(std::string(name.substr(comma + 1))), false);
+      return DecimalType(std::stoi(std::string(name.substr(8, comma - 8))), std::stoi(std::string(name.substr(comma + 1))),
+                         false);
     }
     if (name == "boolean") return arrow::boolean();
     if (name == "smallint") return arrow::int16();
@@ -92,7 +95,8 @@ class TestParser {
   }
   std::string ParseWord() {
     const size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != ' ' && text_[at_] != ')' && text_[at_] != '\'' && !(text_[at_] == '(' && at_ == begin)) {
+    while (at_ < text_.size() && text_[at_] != ' ' && text_[at_] != ')' && text_[at_] != '\'' &&
+           !(text_[at_] == '(' && at_ == begin)) {
       if (text_[at_] == '(') at_ = text_.find(')', at_);  // numeric(p,s)
       ++at_;
     }
@@ -116,7 +120,8 @@ class TestParser {
       return MakeLiteral(std::move(scalar));
     }
     ARROW_ASSIGN_OR_RAISE(const int64_t value, ParseInteger(word, TypeClass::kInt64));
-    if (value == static_cast<int32_t>(value)) return MakeLiteral(std::make_shared<arrow::Int32Scalar>(static_cast<int32_t>(value)));
+    if (value == static_cast<int32_t>(value))
+      return MakeLiteral(std::make_shared<arrow::Int32Scalar>(static_cast<int32_t>(value)));
     return MakeLiteral(std::make_shared<arrow::Int64Scalar>(value));
   }
 
@@ -153,7 +158,9 @@ class TestParser {
   size_t at_ = 0;
 };
 
-inline arrow::Result<ExprPtr> ParseTest(std::string_view text, const arrow::Schema* schema = nullptr) { return TestParser(text, schema).Parse(); }
+inline arrow::Result<ExprPtr> ParseTest(std::string_view text, const arrow::Schema* schema = nullptr) {
+  return TestParser(text, schema).Parse();
+}
 
 inline EvalContext TestContext() {
   // 2024-02-29 12:34:56.789012 UTC

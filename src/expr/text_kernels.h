@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops for kernels that make text or bytes. Values go straight into the result's buffers, which the evaluation's pool has granted: a function
-// that makes one huge value (repeat, lpad, replace) is stopped by the memory limit, not by the system.
+// Loops for kernels that make text or bytes. Values go straight into the result's buffers, which the evaluation's pool has
+// granted: a function that makes one huge value (repeat, lpad, replace) is stopped by the memory limit, not by the system.
 #pragma once
 
 #include <arrow/buffer_builder.h>
@@ -67,7 +67,8 @@ class TextSink {
   arrow::BufferBuilder data_;
 };
 
-/// A utf8 or binary array: make(row, TextSink* sink) appends the value of a row; it is called for the rows without a null argument, whose bitmap is `validity`.
+/// A utf8 or binary array: make(row, TextSink* sink) appends the value of a row; it is called for the rows without a null
+/// argument, whose bitmap is `validity`.
 template <typename MakeOne>
 arrow::Result<arrow::Datum> MapToSinkWith(const KernelInput& input, std::shared_ptr<arrow::Buffer> validity, MakeOne make) {
   TextSink sink(input.context.pool);
@@ -107,7 +108,8 @@ arrow::Result<arrow::Datum> MapToTextView(const KernelInput& input, ViewOne view
 template <typename Out, typename MakeOne>
 arrow::Result<arrow::Datum> MapRows(const KernelInput& input, MakeOne make) {
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
+                        arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
   Out* out = reinterpret_cast<Out*>(values->mutable_data());
   for (int64_t row = 0; row < input.num_rows; ++row) {
     out[row] = Out{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/type_rules.h"
 
-#include <arrow/extension_type.h>
 #include <arrow/extension/uuid.h>
+#include <arrow/extension_type.h>
 #include <arrow/util/checked_cast.h>
 
 #include <algorithm>
@@ -57,7 +57,9 @@ TypePtr LogicalType(const TypePtr& type) {
       return arrow::time64(arrow::TimeUnit::MICRO);
     case Type::TIMESTAMP: {
       const auto unit = checked_cast<const arrow::TimestampType&>(*type).unit();
-      return unit == arrow::TimeUnit::MICRO || unit == arrow::TimeUnit::NANO ? type : arrow::timestamp(arrow::TimeUnit::MICRO, ZoneOf(*type));
+      return unit == arrow::TimeUnit::MICRO || unit == arrow::TimeUnit::NANO
+                 ? type
+                 : arrow::timestamp(arrow::TimeUnit::MICRO, ZoneOf(*type));
     }
     case Type::DECIMAL32: {
       const auto& decimal = checked_cast<const arrow::DecimalType&>(*type);
@@ -184,32 +186,55 @@ TypeClass ClassOf(const arrow::DataType& type) {
 }
 
 bool IsInteger(TypeClass c) { return c == TypeClass::kInt16 || c == TypeClass::kInt32 || c == TypeClass::kInt64; }
-bool IsNumeric(TypeClass c) { return IsInteger(c) || c == TypeClass::kDecimal || c == TypeClass::kFloat || c == TypeClass::kDouble; }
+bool IsNumeric(TypeClass c) {
+  return IsInteger(c) || c == TypeClass::kDecimal || c == TypeClass::kFloat || c == TypeClass::kDouble;
+}
 bool IsTemporal(TypeClass c) { return c == TypeClass::kDate || c == TypeClass::kTimestamp || c == TypeClass::kTimestampTz; }
 
 std::string SqlTypeName(TypeClass type_class) {
   switch (type_class) {
-    case TypeClass::kUnknown: return "unknown";
-    case TypeClass::kBoolean: return "boolean";
-    case TypeClass::kInt16: return "smallint";
-    case TypeClass::kInt32: return "integer";
-    case TypeClass::kInt64: return "bigint";
-    case TypeClass::kDecimal: return "numeric";
-    case TypeClass::kFloat: return "real";
-    case TypeClass::kDouble: return "double precision";
-    case TypeClass::kText: return "text";
-    case TypeClass::kBinary: return "bytea";
-    case TypeClass::kUuid: return "uuid";
-    case TypeClass::kDate: return "date";
-    case TypeClass::kTime: return "time without time zone";
-    case TypeClass::kTimestamp: return "timestamp without time zone";
-    case TypeClass::kTimestampTz: return "timestamp with time zone";
-    case TypeClass::kInterval: return "interval";
-    case TypeClass::kList: return "list";
-    case TypeClass::kStruct: return "struct";
-    case TypeClass::kMap: return "map";
-    case TypeClass::kOther: return "other";
-    case TypeClass::kAny: return "any";
+    case TypeClass::kUnknown:
+      return "unknown";
+    case TypeClass::kBoolean:
+      return "boolean";
+    case TypeClass::kInt16:
+      return "smallint";
+    case TypeClass::kInt32:
+      return "integer";
+    case TypeClass::kInt64:
+      return "bigint";
+    case TypeClass::kDecimal:
+      return "numeric";
+    case TypeClass::kFloat:
+      return "real";
+    case TypeClass::kDouble:
+      return "double precision";
+    case TypeClass::kText:
+      return "text";
+    case TypeClass::kBinary:
+      return "bytea";
+    case TypeClass::kUuid:
+      return "uuid";
+    case TypeClass::kDate:
+      return "date";
+    case TypeClass::kTime:
+      return "time without time zone";
+    case TypeClass::kTimestamp:
+      return "timestamp without time zone";
+    case TypeClass::kTimestampTz:
+      return "timestamp with time zone";
+    case TypeClass::kInterval:
+      return "interval";
+    case TypeClass::kList:
+      return "list";
+    case TypeClass::kStruct:
+      return "struct";
+    case TypeClass::kMap:
+      return "map";
+    case TypeClass::kOther:
+      return "other";
+    case TypeClass::kAny:
+      return "any";
   }
   return "?";
 }
@@ -232,10 +257,14 @@ std::string SqlFamilyName(const arrow::DataType& type) {
 
 int DecimalDigits(const arrow::DataType& type) {
   switch (ClassOf(type)) {
-    case TypeClass::kInt16: return 5;
-    case TypeClass::kInt32: return 10;
-    case TypeClass::kInt64: return 19;
-    default: return type.id() == Type::UINT64 ? 20 : checked_cast<const arrow::DecimalType&>(type).precision();
+    case TypeClass::kInt16:
+      return 5;
+    case TypeClass::kInt32:
+      return 10;
+    case TypeClass::kInt64:
+      return 19;
+    default:
+      return type.id() == Type::UINT64 ? 20 : checked_cast<const arrow::DecimalType&>(type).precision();
   }
 }
 
@@ -247,15 +276,24 @@ bool IsImplicitCast(TypeClass from, TypeClass to) {
   if (from == to || to == TypeClass::kAny || from == TypeClass::kUnknown) return true;
   using enum TypeClass;
   switch (from) {
-    case kInt16: return to == kInt32 || to == kInt64 || to == kDecimal || to == kFloat || to == kDouble;
-    case kInt32: return to == kInt64 || to == kDecimal || to == kFloat || to == kDouble;
-    case kInt64: return to == kDecimal || to == kFloat || to == kDouble;
-    case kDecimal: return to == kFloat || to == kDouble;
-    case kFloat: return to == kDouble;
-    case kDate: return to == kTimestamp || to == kTimestampTz;
-    case kTimestamp: return to == kTimestampTz;
-    case kTime: return to == kInterval;
-    default: return false;
+    case kInt16:
+      return to == kInt32 || to == kInt64 || to == kDecimal || to == kFloat || to == kDouble;
+    case kInt32:
+      return to == kInt64 || to == kDecimal || to == kFloat || to == kDouble;
+    case kInt64:
+      return to == kDecimal || to == kFloat || to == kDouble;
+    case kDecimal:
+      return to == kFloat || to == kDouble;
+    case kFloat:
+      return to == kDouble;
+    case kDate:
+      return to == kTimestamp || to == kTimestampTz;
+    case kTimestamp:
+      return to == kTimestampTz;
+    case kTime:
+      return to == kInterval;
+    default:
+      return false;
   }
 }
 
@@ -266,16 +304,26 @@ bool IsExplicitScalarCast(TypeClass from, TypeClass to) {
   if (from == to || from == kUnknown || from == kText || to == kText) return from != kOther && to != kOther;
   if (IsNumeric(from) && IsNumeric(to)) return true;
   switch (from) {
-    case kBoolean: return to == kInt32;
-    case kInt32: return to == kBoolean;
-    case kDate: return to == kTimestamp || to == kTimestampTz;
-    case kTimestamp: return to == kDate || to == kTime || to == kTimestampTz;
-    case kTimestampTz: return to == kDate || to == kTime || to == kTimestamp;
-    case kTime: return to == kInterval;
-    case kInterval: return to == kTime;
-    case kBinary: return to == kUuid;
-    case kUuid: return to == kBinary;
-    default: return false;
+    case kBoolean:
+      return to == kInt32;
+    case kInt32:
+      return to == kBoolean;
+    case kDate:
+      return to == kTimestamp || to == kTimestampTz;
+    case kTimestamp:
+      return to == kDate || to == kTime || to == kTimestampTz;
+    case kTimestampTz:
+      return to == kDate || to == kTime || to == kTimestamp;
+    case kTime:
+      return to == kInterval;
+    case kInterval:
+      return to == kTime;
+    case kBinary:
+      return to == kUuid;
+    case kUuid:
+      return to == kBinary;
+    default:
+      return false;
   }
 }
 
@@ -297,25 +345,40 @@ bool IsExplicitCast(const arrow::DataType& from, const arrow::DataType& to) {
 TypePtr TypeForClass(const TypePtr& from, TypeClass target) {
   if (target == TypeClass::kAny || ClassOf(*from) == target) return LogicalType(from);
   switch (target) {
-    case TypeClass::kBoolean: return arrow::boolean();
-    case TypeClass::kInt16: return arrow::int16();
-    case TypeClass::kInt32: return arrow::int32();
-    case TypeClass::kInt64: return arrow::int64();
-    case TypeClass::kDecimal: return IsInteger(ClassOf(*from)) ? arrow::decimal128(DecimalDigits(*from), 0) : arrow::decimal128(38, 10);
-    case TypeClass::kFloat: return arrow::float32();
-    case TypeClass::kDouble: return arrow::float64();
-    case TypeClass::kText: return arrow::utf8();
-    case TypeClass::kBinary: return arrow::binary();
-    case TypeClass::kUuid: return arrow::extension::uuid();
-    case TypeClass::kDate: return arrow::date32();
-    case TypeClass::kTime: return arrow::time64(arrow::TimeUnit::MICRO);
+    case TypeClass::kBoolean:
+      return arrow::boolean();
+    case TypeClass::kInt16:
+      return arrow::int16();
+    case TypeClass::kInt32:
+      return arrow::int32();
+    case TypeClass::kInt64:
+      return arrow::int64();
+    case TypeClass::kDecimal:
+      return IsInteger(ClassOf(*from)) ? arrow::decimal128(DecimalDigits(*from), 0) : arrow::decimal128(38, 10);
+    case TypeClass::kFloat:
+      return arrow::float32();
+    case TypeClass::kDouble:
+      return arrow::float64();
+    case TypeClass::kText:
+      return arrow::utf8();
+    case TypeClass::kBinary:
+      return arrow::binary();
+    case TypeClass::kUuid:
+      return arrow::extension::uuid();
+    case TypeClass::kDate:
+      return arrow::date32();
+    case TypeClass::kTime:
+      return arrow::time64(arrow::TimeUnit::MICRO);
     case TypeClass::kTimestamp:
     case TypeClass::kTimestampTz: {
-      const auto unit = from->id() == Type::TIMESTAMP ? checked_cast<const arrow::TimestampType&>(*LogicalType(from)).unit() : arrow::TimeUnit::MICRO;
+      const auto unit = from->id() == Type::TIMESTAMP ? checked_cast<const arrow::TimestampType&>(*LogicalType(from)).unit()
+                                                      : arrow::TimeUnit::MICRO;
       return target == TypeClass::kTimestamp ? arrow::timestamp(unit) : arrow::timestamp(unit, "UTC");
     }
-    case TypeClass::kInterval: return arrow::month_day_nano_interval();
-    default: return from;
+    case TypeClass::kInterval:
+      return arrow::month_day_nano_interval();
+    default:
+      return from;
   }
 }
 
@@ -380,12 +443,17 @@ arrow::Result<TypePtr> CommonPair(const TypePtr& a, const TypePtr& b) {
     return CannotMatch(*a, *b);
   }
   switch (left) {
-    case TypeClass::kText: return arrow::utf8();
-    case TypeClass::kBinary: return arrow::binary();
-    case TypeClass::kTime: return arrow::time64(arrow::TimeUnit::NANO);
+    case TypeClass::kText:
+      return arrow::utf8();
+    case TypeClass::kBinary:
+      return arrow::binary();
+    case TypeClass::kTime:
+      return arrow::time64(arrow::TimeUnit::NANO);
     case TypeClass::kList:
-    case TypeClass::kStruct: return CommonNested(a, b);
-    default: return CannotMatch(*a, *b);
+    case TypeClass::kStruct:
+      return CommonNested(a, b);
+    default:
+      return CannotMatch(*a, *b);
   }
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SQL types over Arrow types. A column may arrive in many physical shapes (dictionary, view, large offsets, narrow decimals, seconds); every
-// one has one *logical* type in which expressions are typed and kernels work:
+// SQL types over Arrow types. A column may arrive in many physical shapes (dictionary, view, large offsets, narrow decimals,
+// seconds); every one has one *logical* type in which expressions are typed and kernels work:
 //
 //   SQL type            TypeClass      logical Arrow type                     also accepted
 //   boolean             kBoolean       bool
 //   smallint            kInt16         int16                                  int8, uint8
 //   integer             kInt32         int32                                  uint16
 //   bigint              kInt64         int64                                  uint32
-//   numeric(p,s)        kDecimal       decimal64 (p <= 18) or decimal128      decimal32, decimal256 up to 38 digits, uint64 (20 digits)
+//   numeric(p,s)        kDecimal       decimal64 (p <= 18) or decimal128      decimal32, decimal256 up to 38 digits, uint64 (20
+//                       digits)
 //   real                kFloat         float                                  half float
 //   double precision    kDouble        double
 //   text                kText          utf8                                   large_utf8, utf8_view, dictionary of any of them
@@ -35,10 +36,26 @@ namespace icebound::expr {
 
 enum class TypeClass {
   kUnknown,  ///< NULL, or a string literal that has no type yet
-  kBoolean, kInt16, kInt32, kInt64, kDecimal, kFloat, kDouble, kText, kBinary, kUuid, kDate, kTime, kTimestamp, kTimestampTz, kInterval,
-  kList, kStruct, kMap,
-  kOther,    ///< not a SQL type (unions, unregistered extensions): columns of it pass through, functions refuse it
-  kAny,      ///< in signatures only
+  kBoolean,
+  kInt16,
+  kInt32,
+  kInt64,
+  kDecimal,
+  kFloat,
+  kDouble,
+  kText,
+  kBinary,
+  kUuid,
+  kDate,
+  kTime,
+  kTimestamp,
+  kTimestampTz,
+  kInterval,
+  kList,
+  kStruct,
+  kMap,
+  kOther,  ///< not a SQL type (unions, unregistered extensions): columns of it pass through, functions refuse it
+  kAny,    ///< in signatures only
 };
 
 using TypePtr = std::shared_ptr<arrow::DataType>;
@@ -68,7 +85,8 @@ bool IsImplicitCast(TypeClass from, TypeClass to);
 /// True when CAST(from AS to) exists.
 bool IsExplicitCast(const arrow::DataType& from, const arrow::DataType& to);
 
-/// The logical type of class `target` that holds a value of type `from` (the scale of a decimal, the unit of a timestamp are kept).
+/// The logical type of class `target` that holds a value of type `from` (the scale of a decimal, the unit of a timestamp are
+/// kept).
 TypePtr TypeForClass(const TypePtr& from, TypeClass target);
 
 }  // namespace icebound::expr

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Characters of UTF-8 text. Text columns hold valid UTF-8; on other bytes the functions stay inside the view and treat a stray byte as a character.
+// Characters of UTF-8 text. Text columns hold valid UTF-8; on other bytes the functions stay inside the view and treat a stray
+// byte as a character.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,8 @@ int64_t HeldBytes(const arrow::ArrayData& data) {
   return bytes;
 }
 
-void SplitByBytes(std::shared_ptr<arrow::RecordBatch> batch, int64_t limit_bytes, std::deque<std::shared_ptr<arrow::RecordBatch>>* out) {
+void SplitByBytes(std::shared_ptr<arrow::RecordBatch> batch, int64_t limit_bytes,
+                  std::deque<std::shared_ptr<arrow::RecordBatch>>* out) {
   const int64_t rows = batch->num_rows();
   if (RangeBytes(*batch, 0, rows) <= limit_bytes + limit_bytes / 2) {
     out->push_back(std::move(batch));

@@ -31,7 +31,8 @@ class PropertyReader {
     std::optional<std::string> value;
     for (const char* name : names) {
       known_.insert(name);
-      if (const auto found = properties_.find(name); !value.has_value() && found != properties_.end() && !found->second.empty()) value = found->second;
+      if (const auto found = properties_.find(name); !value.has_value() && found != properties_.end() && !found->second.empty())
+        value = found->second;
     }
     return value;
   }
@@ -110,7 +111,8 @@ arrow::Status RefuseRemoteSigning(PropertyReader* reader) {
   ARROW_ASSIGN_OR_RAISE(const bool remote_signing, reader->Flag({"s3.remote-signing-enabled"}, false));
   const auto signer = reader->Text({"s3.signer"});
   reader->Text({"s3.signer.uri", "s3.signer.endpoint"});  // they matter only with one of the two
-  if (remote_signing || signer.has_value()) return MakeError(ErrorKind::kUnsupported, "S3 requests signed by a remote signer are not supported");
+  if (remote_signing || signer.has_value())
+    return MakeError(ErrorKind::kUnsupported, "S3 requests signed by a remote signer are not supported");
   return arrow::Status::OK();
 }
 
@@ -132,7 +134,8 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeS3(const std::string& 
   if (!region.has_value() || (resolve_region && !endpoint.has_value())) {
     auto resolved = library->bucket_region(bucket);
     if (!resolved.ok()) {
-      return WithContext(resolved.status(), ErrorKind::kIo, fmt::format("asking for the region of the bucket {} (s3.region would tell it)", bucket));
+      return WithContext(resolved.status(), ErrorKind::kIo,
+                         fmt::format("asking for the region of the bucket {} (s3.region would tell it)", bucket));
     }
     region = *resolved;
   }
@@ -145,7 +148,8 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeS3(const std::string& 
   if (path_style && virtual_addressing) {
     return MakeError(ErrorKind::kInvalidInput, "s3.path-style-access and s3.force-virtual-addressing contradict each other");
   }
-  if (path_style && options.endpoint_override.empty()) options.endpoint_override = fmt::format("s3.{}.amazonaws.com", options.region);
+  if (path_style && options.endpoint_override.empty())
+    options.endpoint_override = fmt::format("s3.{}.amazonaws.com", options.region);
   options.force_virtual_addressing = !path_style;
 
   if (const auto proxy = reader.Text({"s3.proxy-uri"})) {
@@ -163,7 +167,8 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeS3(const std::string& 
   return file_system;
 }
 
-arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeGcs(const StorageProperties& properties, const arrow::io::IOContext& context) {
+arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeGcs(const StorageProperties& properties,
+                                                              const arrow::io::IOContext& context) {
 #ifdef ARROW_GCS
   PropertyReader reader(properties, "gcs.");
   const auto token = reader.Text({"gcs.oauth2.token"});
@@ -171,14 +176,17 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeGcs(const StoragePrope
   arrow::fs::GcsOptions options = arrow::fs::GcsOptions::Defaults();
   if (token.has_value()) {
     const auto since_epoch = std::chrono::milliseconds(static_cast<int64_t>(expires_ms.value_or(0)));
-    const auto expires = expires_ms.has_value() ? arrow::fs::TimePoint(since_epoch) : arrow::fs::TimePoint(std::chrono::system_clock::now() + std::chrono::hours(1));
+    const auto expires = expires_ms.has_value() ? arrow::fs::TimePoint(since_epoch)
+                                                : arrow::fs::TimePoint(std::chrono::system_clock::now() + std::chrono::hours(1));
     options = arrow::fs::GcsOptions::FromAccessToken(*token, expires);
   } else if (const auto endpoint = reader.Text({"gcs.service.host", "gcs.endpoint"}); endpoint.has_value()) {
     options = arrow::fs::GcsOptions::Anonymous();  // emulators and stores of one's own want no Google account
   }
-  if (const auto endpoint = reader.Text({"gcs.service.host", "gcs.endpoint"})) std::tie(options.scheme, options.endpoint_override) = SplitEndpoint(*endpoint);
+  if (const auto endpoint = reader.Text({"gcs.service.host", "gcs.endpoint"}))
+    std::tie(options.scheme, options.endpoint_override) = SplitEndpoint(*endpoint);
   if (const auto project = reader.Text({"gcs.project-id"})) options.project_id = *project;
-  if (const auto place = reader.Text({"gcs.default-location", "gcs.default-bucket-location"})) options.default_bucket_location = *place;
+  if (const auto place = reader.Text({"gcs.default-location", "gcs.default-bucket-location"}))
+    options.default_bucket_location = *place;
   ARROW_RETURN_NOT_OK(reader.CheckAllKnown());
   options.retry_limit_seconds = 60;  // the default of fifteen minutes looks like a hang
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::fs::FileSystem> file_system, arrow::fs::GcsFileSystem::Make(options, context));
@@ -196,11 +204,14 @@ arrow::Status AzureCredentials(PropertyReader* reader, arrow::fs::AzureOptions* 
   const auto client = reader->Text({"adls.client-id"});
   const auto secret = reader->Text({"adls.client-secret"});
   if (reader->Text({"adls.connection-string", "adls.token"}).has_value()) {
-    return MakeError(ErrorKind::kUnsupported, "adls.connection-string and adls.token are not supported: use adls.account-key, adls.sas-token or a client secret");
+    return MakeError(
+        ErrorKind::kUnsupported,
+        "adls.connection-string and adls.token are not supported: use adls.account-key, adls.sas-token or a client secret");
   }
   if (key.has_value()) return options->ConfigureAccountKeyCredential(*key);
   if (sas.has_value()) return options->ConfigureSASCredential(*sas);
-  if (tenant.has_value() && client.has_value() && secret.has_value()) return options->ConfigureClientSecretCredential(*tenant, *client, *secret);
+  if (tenant.has_value() && client.has_value() && secret.has_value())
+    return options->ConfigureClientSecretCredential(*tenant, *client, *secret);
   if (client.has_value()) return options->ConfigureManagedIdentityCredential(*client);
   return options->ConfigureDefaultCredential();
 }
@@ -215,7 +226,8 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeAzure(const std::strin
   const std::string host = at == std::string::npos ? "" : authority.substr(at + 1);
   options.account_name = reader.Text({"adls.account-name"}).value_or(host.substr(0, host.find('.')));
   if (options.account_name.empty()) {
-    return MakeError(ErrorKind::kInvalidInput, "abfs://{}: no account: write abfs://container@account.dfs.core.windows.net/path, or set adls.account-name",
+    return MakeError(ErrorKind::kInvalidInput,
+                     "abfs://{}: no account: write abfs://container@account.dfs.core.windows.net/path, or set adls.account-name",
                      authority);
   }
   if (const auto value = reader.Text({"adls.blob-storage-authority"})) options.blob_storage_authority = *value;
@@ -235,9 +247,13 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeAzure(const std::strin
 }  // namespace
 
 arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeCloudFileSystem(const std::string& scheme, const std::string& authority,
-                                                                          const StorageProperties& properties, const arrow::io::IOContext& context) {
-  auto file_system = scheme == "s3" ? MakeS3(authority, properties, context) : scheme == "gs" ? MakeGcs(properties, context) : MakeAzure(authority, properties, context);
-  if (!file_system.ok()) return WithContext(file_system.status(), ErrorKind::kInvalidInput, fmt::format("connecting to {}://{}", scheme, authority));
+                                                                          const StorageProperties& properties,
+                                                                          const arrow::io::IOContext& context) {
+  auto file_system = scheme == "s3"   ? MakeS3(authority, properties, context)
+                     : scheme == "gs" ? MakeGcs(properties, context)
+                                      : MakeAzure(authority, properties, context);
+  if (!file_system.ok())
+    return WithContext(file_system.status(), ErrorKind::kInvalidInput, fmt::format("connecting to {}://{}", scheme, authority));
   return file_system;
 }
 

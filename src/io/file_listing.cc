@@ -26,7 +26,9 @@ struct DirectoryEntry {
   std::pair<uint64_t, uint64_t> identity;  // device and inode; zeros where the store has none
 };
 
-bool IsHidden(std::string_view name) { return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos); }
+bool IsHidden(std::string_view name) {
+  return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos);
+}
 
 bool HasPattern(std::string_view text) { return text.find_first_of(kSpecial) != std::string_view::npos; }
 
@@ -109,7 +111,8 @@ class Store {
             .identity = {info.st_dev, info.st_ino}};
   }
 
-  static arrow::Status ForEachLocal(const std::string& directory, const std::function<arrow::Status(const DirectoryEntry&)>& visit) {
+  static arrow::Status ForEachLocal(const std::string& directory,
+                                    const std::function<arrow::Status(const DirectoryEntry&)>& visit) {
     const std::unique_ptr<DIR, int (*)(DIR*)> handle(opendir(directory.empty() ? "." : directory.c_str()), &closedir);
     if (handle == nullptr) return ListingError(directory.empty() ? "." : directory, errno);
     while (true) {
@@ -125,7 +128,8 @@ class Store {
     }
   }
 
-  arrow::Status ForEachRemote(const std::string& directory, const std::function<arrow::Status(const DirectoryEntry&)>& visit) const {
+  arrow::Status ForEachRemote(const std::string& directory,
+                              const std::function<arrow::Status(const DirectoryEntry&)>& visit) const {
     arrow::fs::FileSelector selector;
     selector.base_dir = directory;
     selector.allow_not_found = true;
@@ -152,7 +156,8 @@ bool MatchesPattern(std::string_view pattern, std::string_view name) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
       taken = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || (pattern[p] == '[' ? MatchesSet(pattern, &next, name[n]) : pattern[p] == name[n]))) {
+    } else if (p < pattern.size() &&
+               (pattern[p] == '?' || (pattern[p] == '[' ? MatchesSet(pattern, &next, name[n]) : pattern[p] == name[n]))) {
       p = pattern[p] == '[' ? next : p + 1;
       ++n;
     } else if (star != std::string_view::npos) {
@@ -237,7 +242,9 @@ class FileListing::Collector {
     const std::string& part = parts[at];
     if (!HasPattern(part)) {
       const std::string path = Join(directory, part);
-      if (!last) return Enter(directory, {.name = part, .identity = store_.Identity(path)}, [&](const std::string& below) { return AddMatches(below, parts, at + 1); });
+      if (!last)
+        return Enter(directory, {.name = part, .identity = store_.Identity(path)},
+                     [&](const std::string& below) { return AddMatches(below, parts, at + 1); });
       ARROW_ASSIGN_OR_RAISE(const std::optional<DirectoryEntry> entry, store_.Inspect(path));
       return entry.has_value() && !entry->is_directory ? AddFile(path, *entry) : arrow::Status::OK();
     }
@@ -255,7 +262,8 @@ class FileListing::Collector {
     // A directory that the pattern spells out need not exist: then it matches nothing.
     if (!listed.ok() && GetErrorKind(listed) != ErrorKind::kNotFound) return listed;
     for (const DirectoryEntry& entry : below) {
-      ARROW_RETURN_NOT_OK(Enter(directory, entry, [&](const std::string& path) { return AddMatches(path, parts, any_depth ? at : at + 1); }));
+      ARROW_RETURN_NOT_OK(
+          Enter(directory, entry, [&](const std::string& path) { return AddMatches(path, parts, any_depth ? at : at + 1); }));
     }
     return arrow::Status::OK();
   }
@@ -293,7 +301,8 @@ arrow::Result<FileListing> FileListing::List(const Location& location, memory::M
   if (entry.has_value()) {
     ARROW_RETURN_NOT_OK(collector.AddRoot(path, *entry));
     if (listing.entries_.empty()) {
-      return MakeError(ErrorKind::kNotFound, "no Parquet files in the directory {}: none of its files ends in \".parquet\"", location.text);
+      return MakeError(ErrorKind::kNotFound, "no Parquet files in the directory {}: none of its files ends in \".parquet\"",
+                       location.text);
     }
   } else if (HasPattern(path)) {
     ARROW_ASSIGN_OR_RAISE(const std::vector<std::string> patterns, ExpandBraces(path));
@@ -334,7 +343,8 @@ void FileListing::Sort() {
   const auto by_name = [&](const Entry& left, const Entry& right) { return NameAt(left) < NameAt(right); };
   std::sort(entries_.begin(), entries_.end(), by_name);
   // "{a,ab}*" and "**/*" can find a file twice.
-  const auto last = std::unique(entries_.begin(), entries_.end(), [&](const Entry& left, const Entry& right) { return NameAt(left) == NameAt(right); });
+  const auto last = std::unique(entries_.begin(), entries_.end(),
+                                [&](const Entry& left, const Entry& right) { return NameAt(left) == NameAt(right); });
   entries_.erase(last, entries_.end());
   total_bytes_ = 0;
   for (const Entry& entry : entries_) total_bytes_ += entry.size_bytes;

@@ -6,9 +6,9 @@
 //   a directory            every *.parquet below it, at any depth
 //   a pattern              * ? [a-z] [!a-z] {a,b} within a name, ** for any number of directories
 //
-// Names that begin with "." or "_" (markers, logs and temporary files of other engines) are not found unless they are written out; "_" with a "=" in
-// it is a partition directory and is. The result is sorted by name, so that a table has one order. It is kept compactly and charged: a directory of a
-// million files takes its names and 24 bytes each.
+// Names that begin with "." or "_" (markers, logs and temporary files of other engines) are not found unless they are written
+// out; "_" with a "=" in it is a partition directory and is. The result is sorted by name, so that a table has one order. It is
+// kept compactly and charged: a directory of a million files takes its names and 24 bytes each.
 #pragma once
 
 #include <arrow/result.h>
@@ -55,7 +55,7 @@ class FileListing {
   std::string_view NameAt(const Entry& entry) const { return names_.c_str() + entry.name_offset; }
 
   memory::Reservation reservation_;
-  std::string names_;           // paths one after another, each with a zero byte behind it
+  std::string names_;  // paths one after another, each with a zero byte behind it
   std::vector<Entry> entries_;
   int64_t total_bytes_ = 0;
 };

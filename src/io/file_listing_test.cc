@@ -11,8 +11,8 @@ namespace icebound::io {
 namespace {
 
 using testing::Directory;
-using testing::Engine;
 using ::testing::ElementsAre;
+using testing::Engine;
 using ::testing::HasSubstr;
 
 class FileListingTest : public ::testing::Test {
@@ -104,8 +104,10 @@ TEST_F(FileListingTest, ADirectoryIsItsParquetFilesAtAnyDepth) {
   Touch("d/_hidden.parquet");
   Touch("d/.hidden.parquet");
   Touch("d/.dir/t.parquet");
-  EXPECT_THAT(Names("d"), ElementsAre("d/_day=1/e.parquet", "d/a.parquet", "d/b.parquet", "d/x/y/c.parquet", "d/year=2024/d.parquet"));
-  EXPECT_THAT(Names("d/"), ElementsAre("d/_day=1/e.parquet", "d/a.parquet", "d/b.parquet", "d/x/y/c.parquet", "d/year=2024/d.parquet"));
+  EXPECT_THAT(Names("d"),
+              ElementsAre("d/_day=1/e.parquet", "d/a.parquet", "d/b.parquet", "d/x/y/c.parquet", "d/year=2024/d.parquet"));
+  EXPECT_THAT(Names("d/"),
+              ElementsAre("d/_day=1/e.parquet", "d/a.parquet", "d/b.parquet", "d/x/y/c.parquet", "d/year=2024/d.parquet"));
 }
 
 TEST_F(FileListingTest, PatternsMatchNamesAndDirectories) {
@@ -130,7 +132,8 @@ TEST_F(FileListingTest, PatternsMatchNamesAndDirectories) {
 
 TEST_F(FileListingTest, NothingFoundNamesWhatWasAskedFor) {
   Touch("d/readme.txt");
-  for (const std::string& pattern : {std::string("missing.parquet"), std::string("*.parquet"), std::string("d"), std::string("none/*.parquet"), std::string("d/readme.txt/x")}) {
+  for (const std::string& pattern : {std::string("missing.parquet"), std::string("*.parquet"), std::string("d"),
+                                     std::string("none/*.parquet"), std::string("d/readme.txt/x")}) {
     const auto names = List(pattern);
     ASSERT_FALSE(names.ok()) << pattern;
     EXPECT_EQ(GetErrorKind(names.status()), ErrorKind::kNotFound) << names.status().ToString();
@@ -193,7 +196,8 @@ TEST(FileSystems, UnknownStoragePropertiesAreNotIgnored) {
 }
 
 TEST(FileSystems, CloudNamesBecomeBucketAndKey) {
-  Engine engine(64, 1, {{"s3.endpoint", "http://127.0.0.1:1"}, {"adls.account-key", "a2V5"}, {"gcs.service.host", "http://127.0.0.1:1"}});
+  Engine engine(
+      64, 1, {{"s3.endpoint", "http://127.0.0.1:1"}, {"adls.account-key", "a2V5"}, {"gcs.service.host", "http://127.0.0.1:1"}});
   const Location s3 = engine.file_systems->Resolve("s3a://bucket/a/b?c#d.parquet").ValueOrDie();
   EXPECT_EQ(s3.path, "bucket/a/b?c#d.parquet");
   EXPECT_EQ(s3.prefix, "s3a://");

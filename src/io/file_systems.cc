@@ -13,7 +13,8 @@
 namespace icebound::io {
 namespace {
 
-/// Requests under way at once. They spend their time waiting, so their number is what hides a store's latency; each costs a stack and a connection.
+/// Requests under way at once. They spend their time waiting, so their number is what hides a store's latency; each costs a stack
+/// and a connection.
 constexpr int kIoThreads = 8;
 
 /// "s3a" and "s3n" are Hadoop's names for the same store; the others likewise.
@@ -28,7 +29,8 @@ arrow::Result<std::string> LocalPathOfUri(const std::string& text) {
   auto uri = arrow::util::Uri::FromString(text);
   if (!uri.ok()) return MakeError(ErrorKind::kInvalidInput, "\"{}\" is not a valid URI: {}", text, uri.status().message());
   if (!uri->host().empty() && uri->host() != "localhost") {
-    return MakeError(ErrorKind::kInvalidInput, "\"{}\" names the host \"{}\": a file URI can only mean this machine (file:///path)", text, uri->host());
+    return MakeError(ErrorKind::kInvalidInput,
+                     "\"{}\" names the host \"{}\": a file URI can only mean this machine (file:///path)", text, uri->host());
   }
   if (uri->path().empty()) return MakeError(ErrorKind::kInvalidInput, "\"{}\" has no path", text);
   return uri->path();
@@ -37,12 +39,16 @@ arrow::Result<std::string> LocalPathOfUri(const std::string& text) {
 }  // namespace
 
 std::string SchemeOf(std::string_view text) {
-  // RFC 3986: ALPHA *( ALPHA / DIGIT / "+" / "-" / "." ) ":"; "://" is required here, so that "c:x" stays a path, except for "file:/path".
+  // RFC 3986: ALPHA *( ALPHA / DIGIT / "+" / "-" / "." ) ":"; "://" is required here, so that "c:x" stays a path, except for
+  // "file:/path".
   size_t end = 0;
-  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '+' || text[end] == '-' || text[end] == '.')) ++end;
+  while (end < text.size() &&
+         (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '+' || text[end] == '-' || text[end] == '.'))
+    ++end;
   if (end < 2 || !std::isalpha(static_cast<unsigned char>(text[0]))) return "";
   std::string scheme(text.substr(0, end));
-  std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(scheme.begin(), scheme.end(), scheme.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const std::string_view rest = text.substr(end);
   return rest.starts_with("://") || (scheme == "file" && rest.starts_with(":/")) ? scheme : "";
 }
@@ -66,9 +72,11 @@ arrow::Result<Location> FileSystems::Resolve(std::string_view path_or_uri) {
     return Location{.file_system = local_, .path = std::move(path), .text = text, .is_local = true};
   }
   if (scheme != "s3" && scheme != "gs" && scheme != "abfs") {
-    return MakeError(ErrorKind::kUnsupported, "\"{}\": no store has the scheme \"{}\"; there are file, s3, gs and abfs", text, scheme);
+    return MakeError(ErrorKind::kUnsupported, "\"{}\": no store has the scheme \"{}\"; there are file, s3, gs and abfs", text,
+                     scheme);
   }
-  // scheme "://" authority "/" key: the key is taken as it stands, as the stores' own tools do (no percent decoding, '?' and '#' mean themselves).
+  // scheme "://" authority "/" key: the key is taken as it stands, as the stores' own tools do (no percent decoding, '?' and '#'
+  // mean themselves).
   const size_t start = text.find("://") + 3;
   const size_t slash = std::min(text.find('/', start), text.size());
   const std::string authority = text.substr(start, slash - start);
@@ -82,7 +90,8 @@ arrow::Result<Location> FileSystems::Resolve(std::string_view path_or_uri) {
   return location;
 }
 
-arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> FileSystems::RemoteFileSystem(const std::string& scheme, const std::string& authority) {
+arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> FileSystems::RemoteFileSystem(const std::string& scheme,
+                                                                                    const std::string& authority) {
   // Buckets of S3 may lie in different regions and those of Azure in different accounts; one client serves all of Google's.
   const std::string key = scheme == "gs" ? scheme : scheme + "://" + authority;
   std::lock_guard lock(mutex_);

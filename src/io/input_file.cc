@@ -20,13 +20,16 @@ arrow::Status SystemError(int error_number, std::string_view what, const std::st
 }
 
 FileVersion VersionOf(const struct stat& info) {
-  return {.size_bytes = info.st_size, .modified_ns = info.st_mtim.tv_sec * int64_t{1000000000} + info.st_mtim.tv_nsec, .inode = info.st_ino};
+  return {.size_bytes = info.st_size,
+          .modified_ns = info.st_mtim.tv_sec * int64_t{1000000000} + info.st_mtim.tv_nsec,
+          .inode = info.st_ino};
 }
 
 bool SameVersion(const FileVersion& a, const FileVersion& b) {
   const bool times_known = a.modified_ns != 0 && b.modified_ns != 0;
   const bool inodes_known = a.inode != 0 && b.inode != 0;
-  return a.size_bytes == b.size_bytes && (!times_known || a.modified_ns == b.modified_ns) && (!inodes_known || a.inode == b.inode);
+  return a.size_bytes == b.size_bytes && (!times_known || a.modified_ns == b.modified_ns) &&
+         (!inodes_known || a.inode == b.inode);
 }
 
 class LocalInputFile final : public InputFile {
@@ -124,8 +127,8 @@ arrow::Result<std::shared_ptr<InputFile>> OpenAs(const std::string& path, Args&&
 
 }  // namespace
 
-arrow::Result<std::shared_ptr<InputFile>> InputFile::Open(const Location& location, const std::string& path, const FileVersion* expected,
-                                                          std::atomic<int64_t>* read_bytes) {
+arrow::Result<std::shared_ptr<InputFile>> InputFile::Open(const Location& location, const std::string& path,
+                                                          const FileVersion* expected, std::atomic<int64_t>* read_bytes) {
   std::shared_ptr<InputFile> file;
   std::string name = location.prefix + path;
   if (location.is_local) {
@@ -140,8 +143,8 @@ arrow::Result<std::shared_ptr<InputFile>> InputFile::Open(const Location& locati
 arrow::Status InputFile::ReadAt(int64_t offset, std::span<uint8_t> out) {
   const int64_t length = static_cast<int64_t>(out.size());
   if (offset < 0 || length > version_.size_bytes || offset > version_.size_bytes - length) {
-    return MakeError(ErrorKind::kCorruptData, "{} refers to bytes {} to {} of itself, but has only {}", name_, offset, offset + length,
-                     version_.size_bytes);
+    return MakeError(ErrorKind::kCorruptData, "{} refers to bytes {} to {} of itself, but has only {}", name_, offset,
+                     offset + length, version_.size_bytes);
   }
   ARROW_RETURN_NOT_OK(DoReadAt(offset, out));
   if (read_bytes_ != nullptr) read_bytes_->fetch_add(length, std::memory_order_relaxed);

@@ -2,8 +2,8 @@
 //
 // A file being read: ranged reads into the caller's memory, and proof that it is still the file that was opened.
 //
-// Why not arrow::io::RandomAccessFile: its reads allocate (from whichever pool), it has no notion of "changed while it was read", and its failures
-// have no ErrorKind, so that a network fault inside the Parquet reader could not be told from a corrupt page.
+// Why not arrow::io::RandomAccessFile: its reads allocate (from whichever pool), it has no notion of "changed while it was read",
+// and its failures have no ErrorKind, so that a network fault inside the Parquet reader could not be told from a corrupt page.
 #pragma once
 
 #include <arrow/filesystem/filesystem.h>
@@ -30,10 +30,10 @@ struct FileVersion {
 /// Thread safe: reads may run side by side.
 class InputFile {
  public:
-  /// Opens `path` of `location`'s store. `expected` (may be null) is the version a listing saw: another one now is kCorruptData. `read_bytes` (may be null)
-  /// counts the bytes fetched.
-  static arrow::Result<std::shared_ptr<InputFile>> Open(const Location& location, const std::string& path, const FileVersion* expected,
-                                                        std::atomic<int64_t>* read_bytes);
+  /// Opens `path` of `location`'s store. `expected` (may be null) is the version a listing saw: another one now is kCorruptData.
+  /// `read_bytes` (may be null) counts the bytes fetched.
+  static arrow::Result<std::shared_ptr<InputFile>> Open(const Location& location, const std::string& path,
+                                                        const FileVersion* expected, std::atomic<int64_t>* read_bytes);
   virtual ~InputFile() = default;
 
   /// Fills `out` with the bytes from `offset` on. A range outside the file is kCorruptData, a failing store kIo.
@@ -42,8 +42,8 @@ class InputFile {
   /// The same on a thread of the store's; `out` must stay until the future is done. For files that are not local.
   arrow::Future<> ReadAsync(int64_t offset, std::span<uint8_t> out);
 
-  /// kCorruptData "changed while it was read" when the store now has another version under this name, or none. A system call for local files,
-  /// a request for remote ones.
+  /// kCorruptData "changed while it was read" when the store now has another version under this name, or none. A system call for
+  /// local files, a request for remote ones.
   arrow::Status CheckUnchanged();
 
   /// The full name for messages: a path or a URI.

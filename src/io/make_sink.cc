@@ -30,7 +30,8 @@ arrow::Result<std::unique_ptr<runtime::BatchSink>> MakeSink(const std::string& p
     return ParquetWriter::Make(parsed, std::move(schema), path, file_systems, context);
   }
   if (format != "csv" && format != "json" && format != "jsonl" && format != "arrow") {
-    return MakeError(ErrorKind::kInvalidInput, "unknown output format \"{}\": known are parquet, csv, json, jsonl and arrow", format);
+    return MakeError(ErrorKind::kInvalidInput, "unknown output format \"{}\": known are parquet, csv, json, jsonl and arrow",
+                     format);
   }
   ARROW_ASSIGN_OR_RAISE(const Location location, file_systems->Resolve(path));
   ARROW_ASSIGN_OR_RAISE(auto file, OutputFile::Create(location));

@@ -20,7 +20,8 @@ constexpr int64_t kHeaderBytes = 512;
 
 }  // namespace
 
-ColumnStream::ColumnStream(std::shared_ptr<InputFile> file, ColumnStreamOptions options) : file_(std::move(file)), options_(std::move(options)) {
+ColumnStream::ColumnStream(std::shared_ptr<InputFile> file, ColumnStreamOptions options)
+    : file_(std::move(file)), options_(std::move(options)) {
   if (options_.ranges.empty()) return;
   position_ = options_.ranges.front().offset;
   ReadAhead(position_);
@@ -44,7 +45,8 @@ void ColumnStream::NextRange() {
 std::string_view ColumnStream::Buffered() const {
   if (position_ < block_.offset || position_ >= block_.offset + block_.length) return {};
   const int64_t skip = position_ - block_.offset;
-  return {reinterpret_cast<const char*>(block_.buffer->data()) + skip, static_cast<size_t>(std::min(block_.length - skip, LeftInRange()))};
+  return {reinterpret_cast<const char*>(block_.buffer->data()) + skip,
+          static_cast<size_t>(std::min(block_.length - skip, LeftInRange()))};
 }
 
 void ColumnStream::ReadAhead(int64_t offset) {
@@ -133,8 +135,9 @@ arrow::Result<std::string_view> ColumnStream::Peek(int64_t count) {
 }
 
 arrow::Status ColumnStream::CheckPageHeader(std::string_view header) {
-  ThriftWalker walker([&](int64_t offset) -> arrow::Result<std::string_view> { return header.substr(static_cast<size_t>(offset)); },
-                      static_cast<int64_t>(header.size()));
+  ThriftWalker walker(
+      [&](int64_t offset) -> arrow::Result<std::string_view> { return header.substr(static_cast<size_t>(offset)); },
+      static_cast<int64_t>(header.size()));
   // PageHeader: 1 type, 2 uncompressed_page_size, 3 compressed_page_size, all i32 and required.
   int64_t sizes[4] = {};
   int16_t id = 0;
@@ -147,10 +150,12 @@ arrow::Status ColumnStream::CheckPageHeader(std::string_view header) {
     sizes[id] = *value;
   }
   if (sizes[3] > LeftInRange() - walker.offset()) {
-    return MakeError(ErrorKind::kCorruptData, "a page of {} bytes at offset {} runs over the end of its column chunk", sizes[3], position_);
+    return MakeError(ErrorKind::kCorruptData, "a page of {} bytes at offset {} runs over the end of its column chunk", sizes[3],
+                     position_);
   }
   if (sizes[2] > std::max(options_.chunk_uncompressed_bytes, kPlausiblePageBytes)) {
-    return MakeError(ErrorKind::kCorruptData, "a page at offset {} claims to decompress from {} to {} bytes, its whole column chunk to {}", position_,
+    return MakeError(ErrorKind::kCorruptData,
+                     "a page at offset {} claims to decompress from {} to {} bytes, its whole column chunk to {}", position_,
                      sizes[3], sizes[2], options_.chunk_uncompressed_bytes);
   }
   return arrow::Status::OK();

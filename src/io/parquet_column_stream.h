@@ -2,11 +2,12 @@
 //
 // One column chunk, or some of its pages, as the byte stream Arrow's page reader wants.
 //
-// The stream reads page by page: a small buffer takes page headers and small pages, a larger page goes straight into a buffer of its own, which the page
-// reader drops as soon as it has decompressed it. So a chunk of any size costs one page, and the compressed one only for a moment. From a remote store the
-// stream asks for the next page (about as large as the last one) while the page reader works on this one, as far as the budget that the columns of a
-// row group share goes. Before a page is read, the sizes its header claims are checked: a page that runs over the
-// end of its chunk, or decompresses to absurdly more than its chunk, is found before anything is allocated for it.
+// The stream reads page by page: a small buffer takes page headers and small pages, a larger page goes straight into a buffer of
+// its own, which the page reader drops as soon as it has decompressed it. So a chunk of any size costs one page, and the
+// compressed one only for a moment. From a remote store the stream asks for the next page (about as large as the last one) while
+// the page reader works on this one, as far as the budget that the columns of a row group share goes. Before a page is read, the
+// sizes its header claims are checked: a page that runs over the end of its chunk, or decompresses to absurdly more than its
+// chunk, is found before anything is allocated for it.
 #pragma once
 
 #include <arrow/buffer.h>
@@ -34,9 +35,9 @@ struct ReadAheadBudget {
 };
 
 struct ColumnStreamOptions {
-  std::vector<ByteRange> ranges;            ///< whole pages, in file order
-  int64_t buffer_bytes = 0;                 ///< read at once, at least
-  int64_t chunk_uncompressed_bytes = 0;     ///< what the footer says of the whole chunk
+  std::vector<ByteRange> ranges;         ///< whole pages, in file order
+  int64_t buffer_bytes = 0;              ///< read at once, at least
+  int64_t chunk_uncompressed_bytes = 0;  ///< what the footer says of the whole chunk
   arrow::MemoryPool* pool = nullptr;
   arrow::MemoryPool* ahead_pool = nullptr;  ///< for blocks read ahead, with
   ReadAheadBudget* ahead_budget = nullptr;  ///< what they may hold; null reads none
@@ -83,7 +84,7 @@ class ColumnStream final : public arrow::io::InputStream {
   int64_t position_ = 0;  // in the file: of the next byte to give
 
   Block block_;
-  Block ahead_;            // being read while ahead_ready_ is valid
+  Block ahead_;  // being read while ahead_ready_ is valid
   arrow::Future<> ahead_ready_;
   int64_t page_bytes_ = 0;  // of the largest page so far
   bool closed_ = false;

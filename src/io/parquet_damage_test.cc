@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that are not what they claim to be: each is a clear error of the right kind that names the file, never a crash, a hang or a wrong row.
+// Files that are not what they claim to be: each is a clear error of the right kind that names the file, never a crash, a hang or
+// a wrong row.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <parquet/file_reader.h>
@@ -20,17 +21,19 @@ using testing::ArrayOf;
 using testing::Collect;
 using testing::Directory;
 using testing::Engine;
+using ::testing::HasSubstr;
 using testing::ReadTable;
 using testing::WholeTable;
 using testing::WriteFile;
-using ::testing::HasSubstr;
 
 std::string ReadBytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-void WriteBytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes; }
+void WriteBytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
 
 std::shared_ptr<arrow::Table> SmallTable(int64_t rows) {
   arrow::Int64Builder ids;
@@ -40,11 +43,12 @@ std::shared_ptr<arrow::Table> SmallTable(int64_t rows) {
     EXPECT_TRUE(ids.Append(i).ok());
     EXPECT_TRUE((i % 5 == 0 ? texts.AppendNull() : texts.Append(fmt::format("text {}", i % 40))).ok());
     EXPECT_TRUE(lists.Append().ok());
-    for (int64_t k = 0; k < i % 3; ++k) EXPECT_TRUE(static_cast<arrow::Int32Builder*>(lists.value_builder())->Append(static_cast<int32_t>(k)).ok());
+    for (int64_t k = 0; k < i % 3; ++k)
+      EXPECT_TRUE(static_cast<arrow::Int32Builder*>(lists.value_builder())->Append(static_cast<int32_t>(k)).ok());
   }
-  return arrow::Table::Make(
-      arrow::schema({arrow::field("id", arrow::int64()), arrow::field("text", arrow::utf8()), arrow::field("list", arrow::list(arrow::int32()))}),
-      {ids.Finish().ValueOrDie(), texts.Finish().ValueOrDie(), lists.Finish().ValueOrDie()});
+  return arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int64()), arrow::field("text", arrow::utf8()),
+                                           arrow::field("list", arrow::list(arrow::int32()))}),
+                            {ids.Finish().ValueOrDie(), texts.Finish().ValueOrDie(), lists.Finish().ValueOrDie()});
 }
 
 class ParquetDamage : public ::testing::Test {
@@ -62,7 +66,8 @@ class ParquetDamage : public ::testing::Test {
   }
   void ExpectKindOfDamage(const arrow::Status& status) const {
     const auto kind = GetErrorKind(status);
-    EXPECT_TRUE(kind == ErrorKind::kCorruptData || kind == ErrorKind::kUnsupported || kind == ErrorKind::kMemoryLimit) << status.ToString();
+    EXPECT_TRUE(kind == ErrorKind::kCorruptData || kind == ErrorKind::kUnsupported || kind == ErrorKind::kMemoryLimit)
+        << status.ToString();
     EXPECT_THAT(status.message(), HasSubstr(path_));
   }
   std::string GoodFile(int64_t rows = 1000, std::function<void(parquet::WriterProperties::Builder*)> adjust = nullptr) {
@@ -109,7 +114,8 @@ TEST_F(ParquetDamage, MissingFilesAndClosedDoors) {
 }
 
 TEST_F(ParquetDamage, ErrorsNameRowGroupAndColumn) {
-  const std::string good = GoodFile(1000, [](auto* builder) { builder->enable_page_checksum()->compression(arrow::Compression::SNAPPY); });
+  const std::string good =
+      GoodFile(1000, [](auto* builder) { builder->enable_page_checksum()->compression(arrow::Compression::SNAPPY); });
   const auto footer = parquet::ReadMetaData(arrow::io::ReadableFile::Open(path_).ValueOrDie());
   // A byte in the middle of a data page of the second row group's text column.
   const auto chunk = footer->RowGroup(1)->ColumnChunk(1);
@@ -126,25 +132,29 @@ TEST_F(ParquetDamage, AFlippedBitInAPageWithAChecksumIsAlwaysFound) {
     const auto footer = parquet::ReadMetaData(arrow::io::ReadableFile::Open(path_).ValueOrDie());
     for (int leaf = 0; leaf < 3; ++leaf) {
       const auto chunk = footer->RowGroup(0)->ColumnChunk(leaf);
-      const int64_t start = std::min(chunk->data_page_offset(), chunk->has_dictionary_page() ? chunk->dictionary_page_offset() : chunk->data_page_offset());
+      const int64_t start = std::min(chunk->data_page_offset(),
+                                     chunk->has_dictionary_page() ? chunk->dictionary_page_offset() : chunk->data_page_offset());
       const int64_t end = start + chunk->total_compressed_size();
       for (int64_t back = 1; back <= 20; back += 3) {  // the last page's bytes
         std::string bad = good;
         bad[static_cast<size_t>(end - back)] ^= static_cast<char>(1 << (back % 8));
         const arrow::Status status = Read(bad);
-        EXPECT_EQ(GetErrorKind(status), ErrorKind::kCorruptData) << "leaf " << leaf << " byte " << back << ": " << status.ToString();
+        EXPECT_EQ(GetErrorKind(status), ErrorKind::kCorruptData)
+            << "leaf " << leaf << " byte " << back << ": " << status.ToString();
       }
     }
   }
 }
 
-/// Flips anywhere: in page headers, indexes and the footer, which no checksum protects, a flip may make another valid file. It must not do worse.
+/// Flips anywhere: in page headers, indexes and the footer, which no checksum protects, a flip may make another valid file. It
+/// must not do worse.
 TEST_F(ParquetDamage, FlippedBitsGiveErrorsOrValidTables) {
   std::mt19937_64 random(42);
   for (const auto codec : {arrow::Compression::UNCOMPRESSED, arrow::Compression::SNAPPY, arrow::Compression::ZSTD}) {
     const std::string good = GoodFile(1000, [&](auto* builder) {
       builder->enable_page_checksum()->compression(codec)->data_pagesize(500);
-      builder->data_page_version(codec == arrow::Compression::ZSTD ? parquet::ParquetDataPageVersion::V2 : parquet::ParquetDataPageVersion::V1);
+      builder->data_page_version(codec == arrow::Compression::ZSTD ? parquet::ParquetDataPageVersion::V2
+                                                                   : parquet::ParquetDataPageVersion::V1);
     });
     const auto footer = parquet::ReadMetaData(arrow::io::ReadableFile::Open(path_).ValueOrDie());
     const size_t footer_start = good.size() - 8 - static_cast<size_t>(footer->size());
@@ -155,7 +165,8 @@ TEST_F(ParquetDamage, FlippedBitsGiveErrorsOrValidTables) {
       const size_t at = i % 2 == 0 ? random() % good.size() : footer_start + random() % (good.size() - footer_start);
       bad[at] = static_cast<char>(bad[at] ^ (1 << (random() % 8)));
       WriteBytes(path_, bad);
-      SCOPED_TRACE(fmt::format("codec {}, byte {} of {} (footer from {})", static_cast<int>(codec), at, good.size(), footer_start));
+      SCOPED_TRACE(
+          fmt::format("codec {}, byte {} of {} (footer from {})", static_cast<int>(codec), at, good.size(), footer_start));
       Engine engine(64);
       const auto table = ReadTable(path_, &engine);
       if (!table.ok()) {
@@ -196,9 +207,13 @@ TEST_F(ParquetDamage, ADecompressionBombIsFoundBeforeItGoesOff) {
   // One page of zeros: its sizes take five bytes each as written here, so that they can be overwritten in place.
   arrow::Int64Builder builder;
   ASSERT_TRUE(builder.AppendValues(std::vector<int64_t>(40 << 20 >> 3, 0)).ok());
-  const auto table = arrow::Table::Make(arrow::schema({arrow::field("zeros", arrow::int64(), false)}), {builder.Finish().ValueOrDie()});
+  const auto table =
+      arrow::Table::Make(arrow::schema({arrow::field("zeros", arrow::int64(), false)}), {builder.Finish().ValueOrDie()});
   WriteFile(path_, *table, {.row_group_rows = 100 << 20, .adjust = [](auto* properties) {
-                              properties->compression(arrow::Compression::ZSTD)->disable_dictionary()->data_pagesize(1 << 30)->max_rows_per_page(1 << 30);
+                              properties->compression(arrow::Compression::ZSTD)
+                                  ->disable_dictionary()
+                                  ->data_pagesize(1 << 30)
+                                  ->max_rows_per_page(1 << 30);
                               properties->write_batch_size(1 << 30);
                             }});
   std::string bytes = ReadBytes(path_);
@@ -213,7 +228,8 @@ TEST_F(ParquetDamage, ADecompressionBombIsFoundBeforeItGoesOff) {
   SetUncompressedSize(&bytes, offset, 100 << 20);
   const arrow::Status status = Read(bytes, 512);
   EXPECT_EQ(GetErrorKind(status), ErrorKind::kCorruptData) << status.ToString();
-  EXPECT_THAT(status.message(), ::testing::AllOf(HasSubstr("claims to decompress"), HasSubstr("zeros"), HasSubstr("row group 0")));
+  EXPECT_THAT(status.message(),
+              ::testing::AllOf(HasSubstr("claims to decompress"), HasSubstr("zeros"), HasSubstr("row group 0")));
 }
 
 class ParquetChange : public ParquetDamage {
@@ -240,7 +256,8 @@ TEST_F(ParquetChange, IsFoundHoweverTheFileChanges) {
       {"appended", [&] { std::ofstream(path_, std::ios::app) << "more"; }},
       {"truncated", [&] { ASSERT_EQ(truncate(path_.c_str(), static_cast<off_t>(good.size() / 2)), 0); }},
       {"overwritten in place", [&] { WriteBytes(path_, std::string(good.size(), '\0')); }},
-      {"replaced", [&] {
+      {"replaced",
+       [&] {
          WriteBytes(directory_ / "other", good);
          std::filesystem::rename(directory_ / "other", path_);
        }},
@@ -273,8 +290,11 @@ TEST(ThriftWalkerTest, EndsOnAnyInput) {
   for (int i = 0; i < 20000; ++i) {
     std::string bytes(random() % 60, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random());
-    ThriftWalker walker([&](int64_t offset) -> arrow::Result<std::string_view> { return std::string_view(bytes).substr(static_cast<size_t>(offset), 1 + random() % 7); },
-                        static_cast<int64_t>(bytes.size()));
+    ThriftWalker walker(
+        [&](int64_t offset) -> arrow::Result<std::string_view> {
+          return std::string_view(bytes).substr(static_cast<size_t>(offset), 1 + random() % 7);
+        },
+        static_cast<int64_t>(bytes.size()));
     const arrow::Status status = walker.Skip(ThriftType::kStruct);
     EXPECT_LE(walker.offset(), static_cast<int64_t>(bytes.size()));
     EXPECT_TRUE(status.ok() || status.IsInvalid());
@@ -283,7 +303,11 @@ TEST(ThriftWalkerTest, EndsOnAnyInput) {
 
 TEST(ThriftWalkerTest, RefusesDeepNesting) {
   const std::string bytes(1000, '\x1c');  // field 1, a struct, in a struct, in a struct...
-  ThriftWalker walker([&](int64_t offset) -> arrow::Result<std::string_view> { return std::string_view(bytes).substr(static_cast<size_t>(offset)); }, 1000);
+  ThriftWalker walker(
+      [&](int64_t offset) -> arrow::Result<std::string_view> {
+        return std::string_view(bytes).substr(static_cast<size_t>(offset));
+      },
+      1000);
   EXPECT_THAT(walker.Skip(ThriftType::kStruct).message(), HasSubstr("levels deep"));
 }
 
@@ -305,8 +329,11 @@ TEST(ThriftWalkerTest, ReadsWhatTheAppenderWrites) {
   appender.Integer(INT64_MIN);
   bytes.push_back('\0');
 
-  ThriftWalker walker([&](int64_t offset) -> arrow::Result<std::string_view> { return std::string_view(bytes).substr(static_cast<size_t>(offset)); },
-                      static_cast<int64_t>(bytes.size()));
+  ThriftWalker walker(
+      [&](int64_t offset) -> arrow::Result<std::string_view> {
+        return std::string_view(bytes).substr(static_cast<size_t>(offset));
+      },
+      static_cast<int64_t>(bytes.size()));
   int16_t id = 0;
   const auto next = [&](int16_t expected_id, ThriftType expected_type) {
     const auto field = walker.ReadField(id).ValueOrDie();

@@ -20,8 +20,8 @@ constexpr int64_t kTailBytes = 8;  // footer length (little endian, 4 bytes) and
 constexpr std::string_view kMagic = "PAR1";
 constexpr std::string_view kEncryptedMagic = "PARE";
 
-/// Bytes of footer a page of row groups covers, about: small enough that three pages and their objects stay below a few MiB, large enough that the
-/// schema, built again for each, does not dominate, and that a remote store is not asked too often.
+/// Bytes of footer a page of row groups covers, about: small enough that three pages and their objects stay below a few MiB,
+/// large enough that the schema, built again for each, does not dominate, and that a remote store is not asked too often.
 constexpr int64_t kPageBytes = 64 << 10;
 
 /// Bytes read at once while walking.
@@ -65,7 +65,8 @@ struct ParquetFooter::Layout {
 ParquetFooter::ParquetFooter(std::shared_ptr<InputFile> file, memory::MemoryConsumer* consumer)
     : file_(std::move(file)), consumer_(consumer), reservation_(consumer) {}
 
-arrow::Result<std::shared_ptr<ParquetFooter>> ParquetFooter::Read(std::shared_ptr<InputFile> file, memory::MemoryConsumer* consumer) {
+arrow::Result<std::shared_ptr<ParquetFooter>> ParquetFooter::Read(std::shared_ptr<InputFile> file,
+                                                                  memory::MemoryConsumer* consumer) {
   std::shared_ptr<ParquetFooter> footer(new ParquetFooter(std::move(file), consumer));
   ARROW_RETURN_NOT_OK(footer->Locate());
   ARROW_RETURN_NOT_OK(footer->Walk());
@@ -89,7 +90,8 @@ arrow::Status ParquetFooter::Locate() {
   if (magic == kEncryptedMagic) return MakeError(ErrorKind::kUnsupported, "{} is an encrypted Parquet file", file_->name());
   if (magic != kMagic) {
     if (first == kMagic) {
-      return MakeError(ErrorKind::kCorruptData, "{} is cut short: it begins as a Parquet file but does not end as one ({} bytes)", file_->name(), size);
+      return MakeError(ErrorKind::kCorruptData, "{} is cut short: it begins as a Parquet file but does not end as one ({} bytes)",
+                       file_->name(), size);
     }
     return MakeError(ErrorKind::kCorruptData, "{} is not a Parquet file: it has no \"PAR1\" at its end", file_->name());
   }
@@ -99,7 +101,8 @@ arrow::Status ParquetFooter::Locate() {
   footer_bytes_ = LittleEndian32(tail);
   footer_offset_ = size - kTailBytes - footer_bytes_;
   if (footer_offset_ < 4) {
-    return MakeError(ErrorKind::kCorruptData, "footer of {} is damaged: it claims {} bytes, the file has {}", file_->name(), footer_bytes_, size);
+    return MakeError(ErrorKind::kCorruptData, "footer of {} is damaged: it claims {} bytes, the file has {}", file_->name(),
+                     footer_bytes_, size);
   }
   return arrow::Status::OK();
 }
@@ -107,7 +110,8 @@ arrow::Status ParquetFooter::Locate() {
 arrow::Status ParquetFooter::Walk() {
   Layout layout;
   ARROW_RETURN_NOT_OK(WalkFields(&layout));
-  if (layout.schema.size_bytes == 0 || !layout.has_row_groups) return Corrupt(arrow::Status::Invalid("it has no schema or no row groups"));
+  if (layout.schema.size_bytes == 0 || !layout.has_row_groups)
+    return Corrupt(arrow::Status::Invalid("it has no schema or no row groups"));
   return BuildHead(layout);
 }
 
@@ -187,7 +191,8 @@ arrow::Status ParquetFooter::WalkRowGroups(ThriftWalker* walker, int64_t count) 
         ARROW_RETURN_NOT_OK(walker->Skip(field.type));
       }
     }
-    if (rows < 0 || rows > std::numeric_limits<int64_t>::max() - rows_) return arrow::Status::Invalid("row group ", i, " has ", rows, " rows");
+    if (rows < 0 || rows > std::numeric_limits<int64_t>::max() - rows_)
+      return arrow::Status::Invalid("row group ", i, " has ", rows, " rows");
     rows_ += rows;
     pages_.back().rows += rows;
     pages_.back().size_bytes += walker->offset() - start;
@@ -238,8 +243,28 @@ arrow::Result<std::shared_ptr<parquet::FileMetaData>> ParquetFooter::Build(const
   return GuardParquet(
       ErrorKind::kCorruptData, [&] { return fmt::format("footer of {} is damaged", file_->name()); },
       [&]() -> arrow::Result<std::shared_ptr<parquet::FileMetaData>> {
-        return parquet::FileMetaData::Make(serialized.data(), static_cast<int64_t>(serialized.size()), parquet::ReaderProperties(consumer_->pool()));
+        return parquet::FileMetaData::Make(serialized.data(), static_cast<int64_t>(serialized.size()),
+                                           parquet::ReaderProperties(consumer_->pool()));
       });
+}
+
+arrow::Result<std::string> ParquetFooter::StoredSchemaPair(const Layout& layout) {
+  std::string key_values;
+  if (layout.stored_schema.size_bytes > 0) {
+    ARROW_ASSIGN_OR_RAISE(std::string stored, ReadBytes(layout.stored_schema.offset, layout.stored_schema.size_bytes));
+    size_t prefix = 0;  // the length before the text
+    while (prefix + 1 < stored.size() && (static_cast<uint8_t>(stored[prefix]) & 0x80) != 0) ++prefix;
+    auto plain = PlainStoredSchema(std::string_view(stored).substr(prefix + 1), consumer_->pool());
+    if (!plain.ok())
+      return Corrupt(plain.status().WithMessage("its stored Arrow schema is unreadable: ", plain.status().message()));
+    ThriftAppender pair(&key_values);
+    pair.Field(1, ThriftType::kBinary);
+    pair.Binary(kStoredSchemaKey);
+    pair.Field(2, ThriftType::kBinary);
+    pair.Binary(*plain);
+    key_values.push_back('\0');
+  }
+  return key_values;
 }
 
 arrow::Status ParquetFooter::BuildHead(const Layout& layout) {
@@ -261,27 +286,14 @@ arrow::Status ParquetFooter::BuildHead(const Layout& layout) {
   ARROW_ASSIGN_OR_RAISE(const std::string schema, ReadBytes(layout.schema.offset, layout.schema.size_bytes));
   before.Raw(schema);
 
-  std::string key_values;
-  if (layout.stored_schema.size_bytes > 0) {
-    ARROW_ASSIGN_OR_RAISE(std::string stored, ReadBytes(layout.stored_schema.offset, layout.stored_schema.size_bytes));
-    size_t prefix = 0;  // the length before the text
-    while (prefix + 1 < stored.size() && (static_cast<uint8_t>(stored[prefix]) & 0x80) != 0) ++prefix;
-    auto plain = PlainStoredSchema(std::string_view(stored).substr(prefix + 1), consumer_->pool());
-    if (!plain.ok()) return Corrupt(plain.status().WithMessage("its stored Arrow schema is unreadable: ", plain.status().message()));
-    ThriftAppender pair(&key_values);
-    pair.Field(1, ThriftType::kBinary);
-    pair.Binary(kStoredSchemaKey);
-    pair.Field(2, ThriftType::kBinary);
-    pair.Binary(*plain);
-    key_values.push_back('\0');
-  }
-
+  ARROW_ASSIGN_OR_RAISE(const std::string key_values, StoredSchemaPair(layout));
   std::string whole = before_row_groups_;
   ThriftAppender rest(&whole);
   rest.Continue(kSchema);
   rest.Field(kNumRows, ThriftType::kI64);
   rest.Integer(rows_);
-  // One empty row group: the reader only asks whether there is one, the real one is put in its place (see parquet_row_group_reader.h).
+  // One empty row group: the reader only asks whether there is one, the real one is put in its place (see
+  // parquet_row_group_reader.h).
   rest.Field(kRowGroups, ThriftType::kList);
   rest.List(1, ThriftType::kStruct);
   rest.BeginStruct();
@@ -315,9 +327,11 @@ arrow::Status ParquetFooter::BuildHead(const Layout& layout) {
       ErrorKind::kCorruptData, [&] { return fmt::format("schema of {}", file_->name()); },
       [&]() -> arrow::Status {
         std::shared_ptr<arrow::Schema> schema;
-        ARROW_RETURN_NOT_OK(parquet::arrow::FromParquetSchema(head_->schema(), ReadProperties(consumer_->pool()), head_->key_value_metadata(), &schema));
+        ARROW_RETURN_NOT_OK(parquet::arrow::FromParquetSchema(head_->schema(), ReadProperties(consumer_->pool()),
+                                                              head_->key_value_metadata(), &schema));
         schema_ = PlainSchema(*schema);
-        return reservation_.ResizeTo(places + 2 * static_cast<int64_t>(whole.size()) + BuiltBytes(static_cast<int64_t>(whole.size()), 0));
+        return reservation_.ResizeTo(places + 2 * static_cast<int64_t>(whole.size()) +
+                                     BuiltBytes(static_cast<int64_t>(whole.size()), 0));
       });
 }
 
@@ -327,13 +341,15 @@ arrow::Result<std::shared_ptr<const FooterPage>> ParquetFooter::LoadPage(int row
   for (const std::weak_ptr<const FooterPage>& recent : recent_) {
     if (std::shared_ptr<const FooterPage> page = recent.lock(); page != nullptr && page->Contains(row_group)) return page;
   }
-  auto next = std::upper_bound(pages_.begin(), pages_.end(), row_group, [](int group, const PagePlace& place) { return group < place.first_row_group; });
+  auto next = std::upper_bound(pages_.begin(), pages_.end(), row_group,
+                               [](int group, const PagePlace& place) { return group < place.first_row_group; });
   const PagePlace& place = *std::prev(next);
   const int count = (next == pages_.end() ? row_groups_ : next->first_row_group) - place.first_row_group;
 
   latest_.reset();
   memory::Reservation reservation(consumer_);
-  ARROW_RETURN_NOT_OK(reservation.ResizeTo(BuiltBytes(static_cast<int64_t>(before_row_groups_.size()) + place.size_bytes, count)));
+  ARROW_RETURN_NOT_OK(
+      reservation.ResizeTo(BuiltBytes(static_cast<int64_t>(before_row_groups_.size()) + place.size_bytes, count)));
   std::string serialized = before_row_groups_;
   ThriftAppender appender(&serialized);
   appender.Continue(kSchema);
@@ -346,7 +362,8 @@ arrow::Result<std::shared_ptr<const FooterPage>> ParquetFooter::LoadPage(int row
   ARROW_RETURN_NOT_OK(file_->ReadAt(place.offset, Writable(&serialized).subspan(at)));
   serialized += after_row_groups_;
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<parquet::FileMetaData> metadata, Build(serialized));
-  if (metadata->num_row_groups() != count) return Corrupt(arrow::Status::Invalid("row groups ", place.first_row_group, " and following"));
+  if (metadata->num_row_groups() != count)
+    return Corrupt(arrow::Status::Invalid("row groups ", place.first_row_group, " and following"));
 
   auto page = std::make_shared<const FooterPage>(place.first_row_group, std::move(metadata), std::move(reservation));
   latest_ = page;

@@ -2,13 +2,17 @@
 //
 // A Parquet footer in bounded memory.
 //
-// Built as objects, a footer takes about ten times its size on disk: 8 MiB for the 524 row groups of TPC-H lineitem at scale 10, more than a gigabyte for
-// 100,000 row groups of ten columns. So the footer is never built whole:
+// Built as objects, a footer takes about ten times its size on disk: 8 MiB for the 524 row groups of TPC-H lineitem at scale 10,
+// more than a gigabyte for 100,000 row groups of ten columns. So the footer is never built whole:
 //
-//   1. Read() walks its bytes once, a block at a time, and keeps: the schema, what is needed to read it (writer, column orders, the stored Arrow schema in
-//      plain types), the row counts, and where in the file each *page* of row groups lies: consecutive row groups of about 64 KiB of footer.
-//   2. LoadPage() reads the bytes of one page, puts the schema before them, and lets the Parquet library build that small footer. Threads share the
-//      pages in use; a page's memory is reserved before it is built and goes with its last user, the latest page's when there is a later one.
+//   1. Read() walks its bytes once, a block at a time, and keeps: the schema, what is needed to read it (writer, column orders,
+//   the stored Arrow schema in
+//      plain types), the row counts, and where in the file each *page* of row groups lies: consecutive row groups of about 64
+//      KiB of footer.
+//   2. LoadPage() reads the bytes of one page, puts the schema before them, and lets the Parquet library build that small
+//   footer. Threads share the
+//      pages in use; a page's memory is reserved before it is built and goes with its last user, the latest page's when there is
+//      a later one.
 #pragma once
 
 #include <arrow/result.h>
@@ -38,7 +42,9 @@ class FooterPage {
   int row_group_count() const { return metadata_->num_row_groups(); }
   bool Contains(int row_group) const { return row_group >= first_row_group_ && row_group < first_row_group_ + row_group_count(); }
   /// The row group's metadata; lives as long as the page. May throw: call inside GuardParquet.
-  std::unique_ptr<parquet::RowGroupMetaData> RowGroup(int row_group) const { return metadata_->RowGroup(row_group - first_row_group_); }
+  std::unique_ptr<parquet::RowGroupMetaData> RowGroup(int row_group) const {
+    return metadata_->RowGroup(row_group - first_row_group_);
+  }
   /// A footer of this row group alone, which stands on its own. May throw.
   std::shared_ptr<parquet::FileMetaData> Subset(int row_group) const { return metadata_->Subset({row_group - first_row_group_}); }
 
@@ -89,6 +95,8 @@ class ParquetFooter {
   arrow::Status WalkFields(Layout* layout);
   arrow::Status WalkRowGroups(class ThriftWalker* walker, int64_t count);
   arrow::Status FindStoredSchema(class ThriftWalker* walker, Layout* layout);
+  /// The key-value pair of the stored Arrow schema in plain types, as Thrift; empty when the file has none.
+  arrow::Result<std::string> StoredSchemaPair(const Layout& layout);
   arrow::Status BuildHead(const Layout& layout);
   arrow::Result<std::string> ReadBytes(int64_t footer_offset, int64_t size_bytes) const;
   arrow::Result<std::shared_ptr<parquet::FileMetaData>> Build(const std::string& serialized) const;
@@ -112,7 +120,8 @@ class ParquetFooter {
   std::shared_ptr<arrow::Schema> schema_;
 
   std::mutex mutex_;
-  std::shared_ptr<const FooterPage> latest_;            // guarded by mutex_; row groups are read in order, so the next one is likely here
+  // guarded by mutex_; row groups are read in order, so the next one is likely here
+  std::shared_ptr<const FooterPage> latest_;
   std::deque<std::weak_ptr<const FooterPage>> recent_;  // guarded by mutex_; a few older ones, newest first
 };
 

@@ -3,14 +3,16 @@
 // The wall between the Parquet library, which throws, and the rest of icebound, which returns arrow::Status. Every call into
 // parquet:: that may throw goes through GuardParquet; nothing else in the project catches exceptions of that library.
 //
-//   ARROW_ASSIGN_OR_RAISE(auto reader, GuardParquet(ErrorKind::kCorruptData, [&] { return "reading " + path; }, [&]() -> arrow::Result<...> {
+//   ARROW_ASSIGN_OR_RAISE(auto reader, GuardParquet(ErrorKind::kCorruptData, [&] { return "reading " + path; }, [&]() ->
+//   arrow::Result<...> {
 //     return parquet::ParquetFileReader::Open(...);
 //   }));
 //
 // What a failure becomes:
 //   - a status that already has an ErrorKind keeps it (our memory pool, our files): exceptions carry it through Parquet unharmed;
 //   - out of memory (std::bad_alloc too) becomes kMemoryLimit, "not implemented" becomes kUnsupported, cancellation stays;
-//   - everything else gets the kind the caller named: kCorruptData when reading, kIo or kInternal when writing. Readers can afford that
+//   - everything else gets the kind the caller named: kCorruptData when reading, kIo or kInternal when writing. Readers can
+//   afford that
 //     because their files report input/output failures with a kind of their own (see input_file.h).
 #pragma once
 
@@ -51,8 +53,8 @@ const arrow::Status& StatusOf(const arrow::Result<T>& result) {
 
 }  // namespace internal
 
-/// Runs `body` (which returns arrow::Status or arrow::Result) and turns its exceptions and failures into a status with a kind and a context.
-/// `context` is text, or a function that makes it (called on failure only).
+/// Runs `body` (which returns arrow::Status or arrow::Result) and turns its exceptions and failures into a status with a kind and
+/// a context. `context` is text, or a function that makes it (called on failure only).
 template <typename Context, typename Body>
 [[nodiscard]] std::invoke_result_t<Body> GuardParquet(ErrorKind kind_if_none, const Context& context, Body&& body) {
   try {

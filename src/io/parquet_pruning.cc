@@ -44,8 +44,10 @@ std::shared_ptr<Scalar> FloatBound(std::string_view encoded, bool is_minimum) {
 }
 
 template <typename Decimal, typename ScalarType>
-std::shared_ptr<Scalar> DecimalBound(parquet::Type::type physical, const std::shared_ptr<arrow::DataType>& type, std::string_view encoded) {
-  if (const std::optional<int64_t> integer = IntegerValue(physical, encoded)) return std::make_shared<ScalarType>(Decimal(*integer), type);
+std::shared_ptr<Scalar> DecimalBound(parquet::Type::type physical, const std::shared_ptr<arrow::DataType>& type,
+                                     std::string_view encoded) {
+  if (const std::optional<int64_t> integer = IntegerValue(physical, encoded))
+    return std::make_shared<ScalarType>(Decimal(*integer), type);
   if (physical != parquet::Type::BYTE_ARRAY && physical != parquet::Type::FIXED_LEN_BYTE_ARRAY) return nullptr;
   if (encoded.empty()) return nullptr;
   auto value = Decimal::FromBigEndian(reinterpret_cast<const uint8_t*>(encoded.data()), static_cast<int32_t>(encoded.size()));
@@ -103,12 +105,14 @@ std::shared_ptr<Scalar> BinaryBound(const std::shared_ptr<arrow::DataType>& type
 /// True when the minimum and maximum of this column's chunks and pages can be believed and understood.
 bool BoundsAreUsable(const parquet::ColumnDescriptor& descriptor) {
   if (!descriptor.can_use_min_max() || descriptor.physical_type() == parquet::Type::INT96) return false;
-  const bool is_bytes = descriptor.physical_type() == parquet::Type::BYTE_ARRAY || descriptor.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY;
+  const bool is_bytes = descriptor.physical_type() == parquet::Type::BYTE_ARRAY ||
+                        descriptor.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY;
   // Bounds from before column orders were compared as signed bytes by some writers.
   return !is_bytes || descriptor.column_order().get_order() == parquet::ColumnOrder::TYPE_DEFINED_ORDER;
 }
 
-arrow::Result<std::unique_ptr<arrow::Buffer>> ReadIndex(InputFile* file, const parquet::IndexLocation& place, arrow::MemoryPool* pool) {
+arrow::Result<std::unique_ptr<arrow::Buffer>> ReadIndex(InputFile* file, const parquet::IndexLocation& place,
+                                                        arrow::MemoryPool* pool) {
   if (place.length <= 0) return arrow::Status::Invalid("a page index of ", place.length, " bytes");
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(place.length, pool));
   ARROW_RETURN_NOT_OK(file->ReadAt(place.offset, {bytes->mutable_data(), static_cast<size_t>(place.length)}));
@@ -117,8 +121,8 @@ arrow::Result<std::unique_ptr<arrow::Buffer>> ReadIndex(InputFile* file, const p
 
 }  // namespace
 
-std::shared_ptr<Scalar> DecodeBound(const parquet::ColumnDescriptor& descriptor, const std::shared_ptr<arrow::DataType>& type, std::string_view encoded,
-                                    bool is_minimum) {
+std::shared_ptr<Scalar> DecodeBound(const parquet::ColumnDescriptor& descriptor, const std::shared_ptr<arrow::DataType>& type,
+                                    std::string_view encoded, bool is_minimum) {
   const parquet::Type::type physical = descriptor.physical_type();
   switch (type->id()) {
     case Type::BOOL: {
@@ -146,8 +150,8 @@ std::shared_ptr<Scalar> DecodeBound(const parquet::ColumnDescriptor& descriptor,
   }
 }
 
-ParquetPruner::ParquetPruner(std::vector<expr::ExprPtr> filters, std::shared_ptr<arrow::Schema> schema, std::vector<ColumnSource> columns,
-                             std::shared_ptr<ParquetFooter> footer)
+ParquetPruner::ParquetPruner(std::vector<expr::ExprPtr> filters, std::shared_ptr<arrow::Schema> schema,
+                             std::vector<ColumnSource> columns, std::shared_ptr<ParquetFooter> footer)
     : filters_(std::move(filters)), schema_(std::move(schema)), columns_(std::move(columns)), footer_(std::move(footer)) {
   const parquet::SchemaDescriptor& descriptor = *footer_->head()->schema();
   for (const ColumnSource& column : columns_) {
@@ -158,8 +162,8 @@ ParquetPruner::ParquetPruner(std::vector<expr::ExprPtr> filters, std::shared_ptr
 
 std::shared_ptr<Scalar> ParquetPruner::Bound(int column, std::string_view encoded, bool is_minimum) const {
   const ColumnSource& source = columns_[static_cast<size_t>(column)];
-  std::shared_ptr<Scalar> bound =
-      DecodeBound(*footer_->head()->schema()->Column(LeafOf(column)), footer_->schema()->field(source.field_index)->type(), encoded, is_minimum);
+  std::shared_ptr<Scalar> bound = DecodeBound(*footer_->head()->schema()->Column(LeafOf(column)),
+                                              footer_->schema()->field(source.field_index)->type(), encoded, is_minimum);
   if (bound == nullptr || !source.needs_cast) return bound;
   auto cast = bound->CastTo(schema_->field(column)->type());
   return cast.ok() ? *cast : nullptr;
@@ -209,7 +213,8 @@ arrow::Result<RowRanges> ParquetPruner::SelectRows(const FooterPage& page, int r
       });
 }
 
-arrow::Result<RowRanges> ParquetPruner::PagesThatMayMatch(const expr::Expr& filter, int column, const parquet::RowGroupMetaData& row_group,
+arrow::Result<RowRanges> ParquetPruner::PagesThatMayMatch(const expr::Expr& filter, int column,
+                                                          const parquet::RowGroupMetaData& row_group,
                                                           arrow::MemoryPool* pool) const {
   const int leaf = LeafOf(column);
   const parquet::ColumnDescriptor& descriptor = *footer_->head()->schema()->Column(leaf);
@@ -229,14 +234,16 @@ arrow::Result<RowRanges> ParquetPruner::PagesThatMayMatch(const expr::Expr& filt
   const auto offsets = parquet::OffsetIndex::Make(offset_bytes->data(), offset_bytes->size(), properties);
   const std::vector<parquet::PageLocation>& pages = offsets->page_locations();
   const size_t count = pages.size();
-  if (index->null_pages().size() != count || index->encoded_min_values().size() != count || index->encoded_max_values().size() != count ||
-      (index->has_null_counts() && index->null_counts().size() != count)) {
-    return arrow::Status::Invalid("column and offset index of column \"", descriptor.name(), "\" disagree about the number of pages");
+  if (index->null_pages().size() != count || index->encoded_min_values().size() != count ||
+      index->encoded_max_values().size() != count || (index->has_null_counts() && index->null_counts().size() != count)) {
+    return arrow::Status::Invalid("column and offset index of column \"", descriptor.name(),
+                                  "\" disagree about the number of pages");
   }
 
   RowRanges matching;
   for (size_t i = 0; i < count; ++i) {
-    const RowRange rows{.begin = pages[i].first_row_index, .end = i + 1 == count ? row_group.num_rows() : pages[i + 1].first_row_index};
+    const RowRange rows{.begin = pages[i].first_row_index,
+                        .end = i + 1 == count ? row_group.num_rows() : pages[i + 1].first_row_index};
     if (rows.begin < 0 || rows.begin > rows.end || (i == 0 && rows.begin != 0)) {
       return arrow::Status::Invalid("offset index of column \"", descriptor.name(), "\" is out of order at page ", i);
     }

@@ -3,13 +3,14 @@
 // Which rows of a row group can satisfy a scan's filters, by what the file says of itself.
 //
 //   1. RowGroupMayMatch: the statistics of the row group's column chunks against all conjuncts;
-//   2. SelectRows: for each conjunct over one column with a page index, the bounds of every page; the pages that may match give row ranges, which are
+//   2. SelectRows: for each conjunct over one column with a page index, the bounds of every page; the pages that may match give
+//   row ranges, which are
 //      intersected over the conjuncts (pages of different columns end at different rows).
 //
-// Bounds are used only where the Parquet specification vouches for them: columns whose order the file defines and this library knows, not INT96, not
-// nested. NaN bounds are dropped, and a bound of zero stands for both zeros. A truncated string is a bound all the same: a minimum was cut, a maximum
-// was cut and rounded up.
-// Source: Apache Parquet, parquet.thrift (Statistics, ColumnOrder, ColumnIndex) and PageIndex.md.
+// Bounds are used only where the Parquet specification vouches for them: columns whose order the file defines and this library
+// knows, not INT96, not nested. NaN bounds are dropped, and a bound of zero stands for both zeros. A truncated string is a bound
+// all the same: a minimum was cut, a maximum was cut and rounded up. Source: Apache Parquet, parquet.thrift (Statistics,
+// ColumnOrder, ColumnIndex) and PageIndex.md.
 #pragma once
 
 #include <arrow/result.h>
@@ -29,8 +30,9 @@
 namespace icebound::io {
 
 /// A plain-encoded bound of a column as a scalar of `type` (a plain type), or null when it says nothing.
-std::shared_ptr<arrow::Scalar> DecodeBound(const parquet::ColumnDescriptor& descriptor, const std::shared_ptr<arrow::DataType>& type,
-                                           std::string_view encoded, bool is_minimum);
+std::shared_ptr<arrow::Scalar> DecodeBound(const parquet::ColumnDescriptor& descriptor,
+                                           const std::shared_ptr<arrow::DataType>& type, std::string_view encoded,
+                                           bool is_minimum);
 
 /// Filters of one scan on one file. Immutable, thread safe.
 class ParquetPruner {
@@ -44,7 +46,8 @@ class ParquetPruner {
   /// False only when no row of the row group can satisfy the filters.
   arrow::Result<bool> RowGroupMayMatch(const FooterPage& page, int row_group) const;
 
-  /// Rows of the row group outside which no row satisfies the filters. Reads the page indexes of the filters' columns, charged to `pool`.
+  /// Rows of the row group outside which no row satisfies the filters. Reads the page indexes of the filters' columns, charged to
+  /// `pool`.
   arrow::Result<RowRanges> SelectRows(const FooterPage& page, int row_group, arrow::MemoryPool* pool) const;
 
  private:

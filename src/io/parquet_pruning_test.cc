@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pruning must never lose a row that a filter accepts, and must leave out what it can. The oracle evaluates the filter on every row of the written table.
+// Pruning must never lose a row that a filter accepts, and must leave out what it can. The oracle evaluates the filter on every
+// row of the written table.
 #include "io/parquet_pruning.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +45,8 @@ std::set<int64_t> MatchingIds(const arrow::Table& table, const expr::Expr& filte
 }
 
 /// Scans with filters; checks that every delivered row is the written one, and returns the table of what came.
-std::shared_ptr<arrow::Table> ScanWith(const std::string& path, std::vector<ExprPtr> filters, const arrow::Table& written, Engine* engine) {
+std::shared_ptr<arrow::Table> ScanWith(const std::string& path, std::vector<ExprPtr> filters, const arrow::Table& written,
+                                       Engine* engine) {
   auto table = engine->Open(path).ValueOrDie();
   ParquetScanRequest request = testing::WholeTable(*table);
   request.filters = std::move(filters);
@@ -74,10 +76,11 @@ TEST(ParquetPruning, SkipsRowGroupsAndPagesOfASortedColumn) {
   const auto table = arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int64()), arrow::field("t", arrow::utf8())}),
                                         {ids.Finish().ValueOrDie(), texts.Finish().ValueOrDie()});
   for (const bool page_index : {true, false}) {
-    WriteFile(directory / "t.parquet", *table, {.row_group_rows = 10000, .adjust = [&](parquet::WriterProperties::Builder* builder) {
-                                                  builder->data_pagesize(4096)->disable_dictionary()->max_rows_per_page(500);
-                                                  if (!page_index) builder->disable_write_page_index();
-                                                }});
+    WriteFile(directory / "t.parquet", *table,
+              {.row_group_rows = 10000, .adjust = [&](parquet::WriterProperties::Builder* builder) {
+                 builder->data_pagesize(4096)->disable_dictionary()->max_rows_per_page(500);
+                 if (!page_index) builder->disable_write_page_index();
+               }});
     Engine engine;
     const ExprPtr low = Call(">=", {Column(*table, 0), expr::MakeLiteral(arrow::MakeScalar(int64_t{34200}))});
     const ExprPtr high = Call("<", {Column(*table, 0), expr::MakeLiteral(arrow::MakeScalar(int64_t{35300}))});
@@ -94,11 +97,12 @@ TEST(ParquetPruning, SkipsRowGroupsAndPagesOfASortedColumn) {
 
 TEST(ParquetPruning, NothingMatchesNothingIsRead) {
   Directory directory;
-  const auto table = arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int64())}), {ArrayOf(arrow::int64(), "[0, 1, 2]")});
+  const auto table =
+      arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int64())}), {ArrayOf(arrow::int64(), "[0, 1, 2]")});
   WriteFile(directory / "t.parquet", *table);
   Engine engine;
-  const auto read =
-      ScanWith(directory / "t.parquet", {Call(">", {Column(*table, 0), expr::MakeLiteral(arrow::MakeScalar(int64_t{2}))})}, *table, &engine);
+  const auto read = ScanWith(directory / "t.parquet",
+                             {Call(">", {Column(*table, 0), expr::MakeLiteral(arrow::MakeScalar(int64_t{2}))})}, *table, &engine);
   EXPECT_EQ(read->num_rows(), 0);
 }
 
@@ -135,8 +139,12 @@ TEST(ParquetPruning, BoundsOfAllTypesAreDecoded) {
     const auto beyond = ArrayOf(test.type, fmt::format("[{}]", test.beyond))->GetScalar(0).ValueOrDie();
     const auto high = ArrayOf(test.type, fmt::format("[{}]", test.high))->GetScalar(0).ValueOrDie();
     Engine engine;
-    EXPECT_EQ(ScanWith(directory / "t.parquet", {Call(">=", {Column(*table, 1), expr::MakeLiteral(beyond)})}, *table, &engine)->num_rows(), 0);
-    EXPECT_EQ(ScanWith(directory / "t.parquet", {Call(">=", {Column(*table, 1), expr::MakeLiteral(high)})}, *table, &engine)->num_rows(), 3);
+    EXPECT_EQ(ScanWith(directory / "t.parquet", {Call(">=", {Column(*table, 1), expr::MakeLiteral(beyond)})}, *table, &engine)
+                  ->num_rows(),
+              0);
+    EXPECT_EQ(ScanWith(directory / "t.parquet", {Call(">=", {Column(*table, 1), expr::MakeLiteral(high)})}, *table, &engine)
+                  ->num_rows(),
+              3);
   }
 }
 
@@ -149,8 +157,12 @@ TEST(ParquetPruning, BoundsOfFloatsExcludeWhatLiesBelow) {
     WriteFile(directory / "t.parquet", *table);
     const auto low = ArrayOf(type, "[-1.5]")->GetScalar(0).ValueOrDie();
     Engine engine;
-    EXPECT_EQ(ScanWith(directory / "t.parquet", {Call("<", {Column(*table, 1), expr::MakeLiteral(low)})}, *table, &engine)->num_rows(), 0);
-    EXPECT_EQ(ScanWith(directory / "t.parquet", {Call("<=", {Column(*table, 1), expr::MakeLiteral(low)})}, *table, &engine)->num_rows(), 3);
+    EXPECT_EQ(
+        ScanWith(directory / "t.parquet", {Call("<", {Column(*table, 1), expr::MakeLiteral(low)})}, *table, &engine)->num_rows(),
+        0);
+    EXPECT_EQ(
+        ScanWith(directory / "t.parquet", {Call("<=", {Column(*table, 1), expr::MakeLiteral(low)})}, *table, &engine)->num_rows(),
+        3);
   }
 }
 
@@ -173,7 +185,8 @@ TEST(ParquetPruning, NanAndZeroAreNeverPrunedAway) {
   }
 }
 
-/// A table whose columns are clustered, so that pages differ, with nulls, NaN, long common prefixes (truncated bounds) and decimals.
+/// A table whose columns are clustered, so that pages differ, with nulls, NaN, long common prefixes (truncated bounds) and
+/// decimals.
 std::shared_ptr<arrow::Table> ClusteredTable(std::mt19937_64* random, int64_t rows) {
   arrow::Int64Builder ids;
   arrow::Int32Builder ints;
@@ -191,14 +204,17 @@ std::shared_ptr<arrow::Table> ClusteredTable(std::mt19937_64* random, int64_t ro
     EXPECT_TRUE(ids.Append(i).ok());
     EXPECT_TRUE((is_null ? ints.AppendNull() : ints.Append(static_cast<int32_t>(walk))).ok());
     EXPECT_TRUE((is_null ? doubles.AppendNull()
-                         : doubles.Append((*random)() % 50 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(walk) / 4)).ok());
+                         : doubles.Append((*random)() % 50 == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                                                : static_cast<double>(walk) / 4))
+                    .ok());
     EXPECT_TRUE((is_null ? texts.AppendNull() : texts.Append(fmt::format("{}{:06}", prefix, walk + 100000))).ok());
     EXPECT_TRUE((is_null ? decimals.AppendNull() : decimals.Append(arrow::Decimal128(walk * 25))).ok());
     EXPECT_TRUE((is_null ? dates.AppendNull() : dates.Append(static_cast<int32_t>(walk))).ok());
     EXPECT_TRUE(unsigneds.Append(static_cast<uint32_t>(walk)).ok());
   }
   arrow::ArrayVector arrays;
-  for (arrow::ArrayBuilder* builder : std::initializer_list<arrow::ArrayBuilder*>{&ids, &ints, &doubles, &texts, &decimals, &dates, &unsigneds}) {
+  for (arrow::ArrayBuilder* builder :
+       std::initializer_list<arrow::ArrayBuilder*>{&ids, &ints, &doubles, &texts, &decimals, &dates, &unsigneds}) {
     arrays.push_back(builder->Finish().ValueOrDie());
   }
   arrow::FieldVector fields;
@@ -209,13 +225,15 @@ std::shared_ptr<arrow::Table> ClusteredTable(std::mt19937_64* random, int64_t ro
 
 ExprPtr RandomFilter(const arrow::Table& table, std::mt19937_64* random, int depth) {
   const uint64_t kind = (*random)() % (depth > 0 ? 8 : 6);
-  if (kind >= 6) return Call(kind == 6 ? "and" : "or", {RandomFilter(table, random, depth - 1), RandomFilter(table, random, depth - 1)});
+  if (kind >= 6)
+    return Call(kind == 6 ? "and" : "or", {RandomFilter(table, random, depth - 1), RandomFilter(table, random, depth - 1)});
   const int column = static_cast<int>((*random)() % static_cast<uint64_t>(table.num_columns()));
   if (kind == 5) return Call((*random)() % 2 == 0 ? "is_null" : "is_not_null", {Column(table, column)});
   // The literal is a value of the column: sometimes one that is there, so that bounds are touched exactly.
   std::shared_ptr<arrow::Scalar> value;
   do {
-    value = table.column(column)->GetScalar(static_cast<int64_t>((*random)() % static_cast<uint64_t>(table.num_rows()))).ValueOrDie();
+    value =
+        table.column(column)->GetScalar(static_cast<int64_t>((*random)() % static_cast<uint64_t>(table.num_rows()))).ValueOrDie();
   } while (!value->is_valid);
   const char* ops[] = {"=", "<", "<=", ">", ">="};
   return Call(ops[kind], {Column(table, column), expr::MakeLiteral(value)});
@@ -227,12 +245,15 @@ TEST(ParquetPruning, RandomFiltersLoseNoRow) {
   for (int round = 0; round < 12; ++round) {
     Directory directory;
     const auto table = ClusteredTable(&random, 6000);
-    WriteFile(directory / "t.parquet", *table, {.row_group_rows = static_cast<int64_t>(500 + random() % 4000), .adjust = [&](parquet::WriterProperties::Builder* builder) {
-                                                  builder->data_pagesize(static_cast<int64_t>(200 + random() % 4000))->write_batch_size(64);
-                                                  builder->data_page_version(random() % 2 == 0 ? parquet::ParquetDataPageVersion::V1 : parquet::ParquetDataPageVersion::V2);
-                                                  if (random() % 2 == 0) builder->disable_dictionary();
-                                                  if (random() % 4 == 0) builder->disable_write_page_index();
-                                                }});
+    WriteFile(directory / "t.parquet", *table,
+              {.row_group_rows = static_cast<int64_t>(500 + random() % 4000),
+               .adjust = [&](parquet::WriterProperties::Builder* builder) {
+                 builder->data_pagesize(static_cast<int64_t>(200 + random() % 4000))->write_batch_size(64);
+                 builder->data_page_version(random() % 2 == 0 ? parquet::ParquetDataPageVersion::V1
+                                                              : parquet::ParquetDataPageVersion::V2);
+                 if (random() % 2 == 0) builder->disable_dictionary();
+                 if (random() % 4 == 0) builder->disable_write_page_index();
+               }});
     for (int i = 0; i < 25; ++i) {
       std::vector<ExprPtr> filters;
       for (uint64_t k = 1 + random() % 2; k > 0; --k) filters.push_back(RandomFilter(*table, &random, 2));
@@ -252,13 +273,16 @@ TEST(ParquetPruning, RandomFiltersLoseNoRow) {
 
 TEST(ParquetPruning, BoundsOfANarrowerFileAreWidened) {
   Directory directory;
-  WriteFile(directory / "1.parquet", *arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int64())}), {ArrayOf(arrow::int64(), "[0, 1]")}));
-  const auto narrow = arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int32())}), {ArrayOf(arrow::int32(), "[2, 3]")});
+  WriteFile(directory / "1.parquet",
+            *arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int64())}), {ArrayOf(arrow::int64(), "[0, 1]")}));
+  const auto narrow =
+      arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int32())}), {ArrayOf(arrow::int32(), "[2, 3]")});
   WriteFile(directory / "2.parquet", *narrow);
   Engine engine;
   auto table = engine.Open(directory.path()).ValueOrDie();
   ParquetScanRequest request = testing::WholeTable(*table);
-  request.filters = {Call(">", {expr::MakeColumn(0, *table->schema()->field(0)), expr::MakeLiteral(arrow::MakeScalar(int64_t{1}))})};
+  request.filters = {
+      Call(">", {expr::MakeColumn(0, *table->schema()->field(0)), expr::MakeLiteral(arrow::MakeScalar(int64_t{1}))})};
   const auto batches = Collect(*table, std::move(request), &engine).ValueOrDie();
   ASSERT_EQ(batches.size(), 1);
   EXPECT_TRUE(batches[0]->column(0)->Equals(*ArrayOf(arrow::int64(), "[2, 3]")));

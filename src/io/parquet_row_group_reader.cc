@@ -20,19 +20,21 @@
 namespace icebound::io {
 namespace {
 
-/// Read at once from a local column chunk, and for all columns together. Whatever their number, each gets enough for a page header.
+/// Read at once from a local column chunk, and for all columns together. Whatever their number, each gets enough for a page
+/// header.
 constexpr int64_t kLocalBufferBytes = 32 << 10;
 constexpr int64_t kLocalBufferTotalBytes = 2 << 20;
 constexpr int64_t kMinBufferBytes = 1 << 10;
 
-/// Decoder objects of one leaf that are not in Arrow buffers (record reader, decoders, page header, codec), measured with Arrow 26: 6.5 KiB, and
-/// half a KiB in the file's reader.
+/// Decoder objects of one leaf that are not in Arrow buffers (record reader, decoders, page header, codec), measured with Arrow
+/// 26: 6.5 KiB, and half a KiB in the file's reader.
 constexpr int64_t kDecoderBytes = 7 << 10;
 
 /// Offset indexes of a row group are read together when they lie within so many bytes.
 constexpr int64_t kMaxIndexBytes = int64_t{1} << 20;
 
-/// Rows of the first batch of a row group whose strings may be much longer than their chunk is large (a dictionary): the second one knows better.
+/// Rows of the first batch of a row group whose strings may be much longer than their chunk is large (a dictionary): the second
+/// one knows better.
 constexpr int64_t kProbeRows = 256;
 
 /// parquet-mr up to 1.2.8 left the dictionary page's header out of a chunk's size (PARQUET-816).
@@ -51,8 +53,8 @@ void CollectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* l
 
 }  // namespace
 
-/// What the Parquet library sees as the file: one with the file's schema and a single row group, whichever is being read. Throws, as that library
-/// expects.
+/// What the Parquet library sees as the file: one with the file's schema and a single row group, whichever is being read. Throws,
+/// as that library expects.
 class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::Contents {
  public:
   Source(std::shared_ptr<ParquetFooter> footer, memory::MemoryConsumer* consumer)
@@ -83,10 +85,12 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
   /// Where a whole chunk lies, dictionary page included.
   ByteRange ChunkRange(const parquet::ColumnChunkMetaData& chunk) const {
     int64_t start = chunk.data_page_offset();
-    if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0) start = std::min(start, chunk.dictionary_page_offset());
+    if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0)
+      start = std::min(start, chunk.dictionary_page_offset());
     int64_t length = chunk.total_compressed_size();
     if (start < 0 || length < 0 || length > file_->size_bytes() || start > file_->size_bytes() - length) {
-      throw parquet::ParquetException(fmt::format("its column chunk lies outside the file: {} bytes from offset {}", length, start));
+      throw parquet::ParquetException(
+          fmt::format("its column chunk lies outside the file: {} bytes from offset {}", length, start));
     }
     if (footer_->head()->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION())) {
       length += std::min(kMissingHeaderBytes, file_->size_bytes() - start - length);
@@ -110,8 +114,9 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
     }
     const bool always_compressed =
         footer_->head()->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
-    return parquet::PageReader::Open(std::make_shared<ColumnStream>(file_, std::move(options)), chunk->num_values(), chunk->compression(),
-                                     properties_, *footer_->head()->schema()->Column(leaf), always_compressed);
+    return parquet::PageReader::Open(std::make_shared<ColumnStream>(file_, std::move(options)), chunk->num_values(),
+                                     chunk->compression(), properties_, *footer_->head()->schema()->Column(leaf),
+                                     always_compressed);
   }
 
   // --- parquet::ParquetFileReader::Contents
@@ -121,7 +126,9 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
   }
   std::shared_ptr<parquet::FileMetaData> metadata() const override { return metadata_; }
   std::shared_ptr<parquet::PageIndexReader> GetPageIndexReader() override { return nullptr; }
-  parquet::BloomFilterReader& GetBloomFilterReader() override { throw parquet::ParquetException("Not yet implemented: Bloom filters"); }
+  parquet::BloomFilterReader& GetBloomFilterReader() override {
+    throw parquet::ParquetException("Not yet implemented: Bloom filters");
+  }
 
  private:
   struct Group final : parquet::RowGroupReader::Contents {
@@ -132,8 +139,9 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
     Source* const source;
   };
 
-  /// What is read at once of a chunk. Local columns share a total evenly. Remote ones get what their size is worth, so that all take about as many
-  /// requests: one, when everything fits; otherwise half the budget goes to the first blocks, and the rest to pages that turn out larger.
+  /// What is read at once of a chunk. Local columns share a total evenly. Remote ones get what their size is worth, so that all
+  /// take about as many requests: one, when everything fits; otherwise half the budget goes to the first blocks, and the rest to
+  /// pages that turn out larger.
   int64_t BufferBytes(int64_t chunk_bytes) const {
     const auto leaves = static_cast<int64_t>(std::max<size_t>(1, leaves_.size()));
     if (file_->is_local()) return std::clamp(kLocalBufferTotalBytes / leaves, kMinBufferBytes, kLocalBufferBytes);
@@ -154,24 +162,29 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
   int64_t total_bytes_ = 0;  // compressed, of the leaves in this row group
 };
 
-ParquetRowGroupReader::ParquetRowGroupReader(std::shared_ptr<ParquetFooter> footer, RowGroupReaderOptions options, memory::MemoryConsumer* consumer)
+ParquetRowGroupReader::ParquetRowGroupReader(std::shared_ptr<ParquetFooter> footer, RowGroupReaderOptions options,
+                                             memory::MemoryConsumer* consumer)
     : footer_(std::move(footer)), options_(std::move(options)), consumer_(consumer), reservation_(consumer) {}
 
 ParquetRowGroupReader::~ParquetRowGroupReader() {
   columns_.clear();  // before the file they read from
 }
 
-arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Make(std::shared_ptr<ParquetFooter> footer, RowGroupReaderOptions options,
+arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Make(std::shared_ptr<ParquetFooter> footer,
+                                                                                  RowGroupReaderOptions options,
                                                                                   memory::MemoryConsumer* consumer) {
   std::unique_ptr<ParquetRowGroupReader> reader(new ParquetRowGroupReader(std::move(footer), std::move(options), consumer));
   auto source = std::make_unique<Source>(reader->footer_, consumer);
   reader->source_ = source.get();
-  const arrow::Status status = GuardParquet(ErrorKind::kCorruptData, [&] { return reader->Where(); }, [&]() -> arrow::Status {
-    auto file = std::make_unique<parquet::ParquetFileReader>();
-    file->Open(std::move(source));
-    ARROW_ASSIGN_OR_RAISE(reader->file_reader_, parquet::arrow::FileReader::Make(consumer->pool(), std::move(file), ReadProperties(consumer->pool())));
-    return arrow::Status::OK();
-  });
+  const arrow::Status status = GuardParquet(
+      ErrorKind::kCorruptData, [&] { return reader->Where(); },
+      [&]() -> arrow::Status {
+        auto file = std::make_unique<parquet::ParquetFileReader>();
+        file->Open(std::move(source));
+        ARROW_ASSIGN_OR_RAISE(reader->file_reader_, parquet::arrow::FileReader::Make(consumer->pool(), std::move(file),
+                                                                                     ReadProperties(consumer->pool())));
+        return arrow::Status::OK();
+      });
   ARROW_RETURN_NOT_OK(status);
   std::vector<int> leaves;
   for (const ColumnSource& column : reader->options_.columns) {
@@ -186,7 +199,8 @@ arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Mak
 }
 
 std::string ParquetRowGroupReader::Where() const {
-  return row_group_ < 0 ? fmt::format("reading {}", footer_->file().name()) : fmt::format("reading {}, row group {}", footer_->file().name(), row_group_);
+  return row_group_ < 0 ? fmt::format("reading {}", footer_->file().name())
+                        : fmt::format("reading {}, row group {}", footer_->file().name(), row_group_);
 }
 
 std::string ParquetRowGroupReader::Where(int field_index) const {
@@ -202,29 +216,34 @@ arrow::Status ParquetRowGroupReader::Open(const FooterPage& page, int row_group,
   row_ = ranges_.empty() ? 0 : ranges_.front().begin;
   rows_limit_ = options_.bounds.rows;
   if (ranges_.empty() || options_.columns.empty()) return arrow::Status::OK();
-  ARROW_RETURN_NOT_OK(GuardParquet(ErrorKind::kCorruptData, [&] { return Where(); }, [&]() -> arrow::Status {
-    source_->SetRowGroup(page, row_group_);
-    const int leaves = footer_->head()->num_columns();
-    if (source_->row_group().num_columns() != leaves) {
-      return arrow::Status::Invalid("it has ", source_->row_group().num_columns(), " columns where the schema has ", leaves);
-    }
-    EstimateRowBytes();
-    return arrow::Status::OK();
-  }));
+  ARROW_RETURN_NOT_OK(GuardParquet(
+      ErrorKind::kCorruptData, [&] { return Where(); },
+      [&]() -> arrow::Status {
+        source_->SetRowGroup(page, row_group_);
+        const int leaves = footer_->head()->num_columns();
+        if (source_->row_group().num_columns() != leaves) {
+          return arrow::Status::Invalid("it has ", source_->row_group().num_columns(), " columns where the schema has ", leaves);
+        }
+        EstimateRowBytes();
+        return arrow::Status::OK();
+      }));
   return OpenColumns();
 }
 
 arrow::Status ParquetRowGroupReader::OpenColumns() {
   columns_.clear();
   columns_.resize(options_.columns.size());
-  if (!WantsAll()) ARROW_RETURN_NOT_OK(GuardParquet(ErrorKind::kCorruptData, [&] { return Where(); }, [&] { return LoadOffsetIndexes(); }));
+  if (!WantsAll())
+    ARROW_RETURN_NOT_OK(GuardParquet(
+        ErrorKind::kCorruptData, [&] { return Where(); }, [&] { return LoadOffsetIndexes(); }));
   for (size_t i = 0; i < columns_.size(); ++i) ARROW_RETURN_NOT_OK(OpenColumn(static_cast<int>(i)));
   index_bytes_.reset();
   return arrow::Status::OK();
 }
 
 bool ParquetRowGroupReader::WantsAll() const {
-  return ranges_.size() == 1 && ranges_.front() == RowRange{.begin = 0, .end = source_->row_group().num_rows()} && range_ == 0 && row_ == 0;
+  return ranges_.size() == 1 && ranges_.front() == RowRange{.begin = 0, .end = source_->row_group().num_rows()} && range_ == 0 &&
+         row_ == 0;
 }
 
 arrow::Status ParquetRowGroupReader::LoadOffsetIndexes() {
@@ -245,9 +264,12 @@ arrow::Status ParquetRowGroupReader::LoadOffsetIndexes() {
   return arrow::Status::OK();
 }
 
-arrow::Result<std::string_view> ParquetRowGroupReader::OffsetIndexBytes(const parquet::IndexLocation& place, std::shared_ptr<arrow::Buffer>* holder) {
-  if (index_bytes_ != nullptr && place.offset >= index_offset_ && place.offset + place.length <= index_offset_ + index_bytes_->size()) {
-    return std::string_view(*index_bytes_).substr(static_cast<size_t>(place.offset - index_offset_), static_cast<size_t>(place.length));
+arrow::Result<std::string_view> ParquetRowGroupReader::OffsetIndexBytes(const parquet::IndexLocation& place,
+                                                                        std::shared_ptr<arrow::Buffer>* holder) {
+  if (index_bytes_ != nullptr && place.offset >= index_offset_ &&
+      place.offset + place.length <= index_offset_ + index_bytes_->size()) {
+    return std::string_view(*index_bytes_)
+        .substr(static_cast<size_t>(place.offset - index_offset_), static_cast<size_t>(place.length));
   }
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(place.length, consumer_->pool()));
   ARROW_RETURN_NOT_OK(footer_->shared_file()->ReadAt(place.offset, {bytes->mutable_data(), static_cast<size_t>(place.length)}));
@@ -259,17 +281,19 @@ arrow::Status ParquetRowGroupReader::OpenColumn(int index) {
   Column& column = columns_[index];
   column.source = options_.columns[index];
   column.type = options_.schema->field(index)->type();
-  return GuardParquet(ErrorKind::kCorruptData, [&] { return Where(column.source.field_index); }, [&]() -> arrow::Status {
-    const int64_t rows = source_->row_group().num_rows();
-    column.segments = {{.begin = 0, .end = rows}};
-    // Leaves of one nested column must deliver the same rows, and their pages end at different ones: such columns are read whole.
-    if (const std::vector<int>& leaves = field_leaves_[index]; !WantsAll() && leaves.size() == 1) {
-      ARROW_ASSIGN_OR_RAISE(column.segments, SelectPages(*source_->row_group().ColumnChunk(leaves.front()), leaves.front()));
-    }
-    column.segment = 0;
-    column.row = column.segments.empty() ? 0 : column.segments.front().begin;
-    return file_reader_->GetColumn(column.source.field_index, &column.reader);
-  });
+  return GuardParquet(
+      ErrorKind::kCorruptData, [&] { return Where(column.source.field_index); },
+      [&]() -> arrow::Status {
+        const int64_t rows = source_->row_group().num_rows();
+        column.segments = {{.begin = 0, .end = rows}};
+        // Leaves of a nested column must deliver the same rows, but their pages end at different ones: it is read whole.
+        if (const std::vector<int>& leaves = field_leaves_[index]; !WantsAll() && leaves.size() == 1) {
+          ARROW_ASSIGN_OR_RAISE(column.segments, SelectPages(*source_->row_group().ColumnChunk(leaves.front()), leaves.front()));
+        }
+        column.segment = 0;
+        column.row = column.segments.empty() ? 0 : column.segments.front().begin;
+        return file_reader_->GetColumn(column.source.field_index, &column.reader);
+      });
 }
 
 arrow::Result<RowRanges> ParquetRowGroupReader::SelectPages(const parquet::ColumnChunkMetaData& chunk, int leaf) {
@@ -304,7 +328,8 @@ arrow::Result<RowRanges> ParquetRowGroupReader::SelectPages(const parquet::Colum
     const bool last = i + 1 == pages.size();
     const RowRange page_rows{.begin = pages[i].first_row_index, .end = last ? rows : pages[i + 1].first_row_index};
     const int64_t size = pages[i].compressed_page_size;
-    if (page_rows.begin > page_rows.end || size < 0 || pages[i].offset < chunk_range.offset || pages[i].offset > chunk_end - size) {
+    if (page_rows.begin > page_rows.end || size < 0 || pages[i].offset < chunk_range.offset ||
+        pages[i].offset > chunk_end - size) {
       return arrow::Status::Invalid("page ", i, " of its offset index lies outside the chunk or out of order");
     }
     if (!Overlaps(wanted, page_rows.begin, page_rows.end)) continue;
@@ -343,7 +368,8 @@ void ParquetRowGroupReader::EstimateRowBytes() {
       const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = source_->row_group().ColumnChunk(leaf);
       row_bytes_ += static_cast<double>(LeafRowBytes(*chunk, leaf));
       const auto sizes = chunk->size_statistics();
-      certain = certain && (chunk->type() != parquet::Type::BYTE_ARRAY || (sizes != nullptr && sizes->unencoded_byte_array_data_bytes.has_value()));
+      certain = certain && (chunk->type() != parquet::Type::BYTE_ARRAY ||
+                            (sizes != nullptr && sizes->unencoded_byte_array_data_bytes.has_value()));
     }
   }
   rows_limit_ = certain ? options_.bounds.rows : std::min(options_.bounds.rows, kProbeRows);
@@ -410,7 +436,8 @@ arrow::Status ParquetRowGroupReader::SkipTo(Column* column, int64_t row) {
   while (column->row < row) {
     const int64_t segment_end = column->segments[column->segment].end;
     if (column->row == segment_end) {
-      if (++column->segment == column->segments.size()) return arrow::Status::Invalid("its pages have fewer rows than its offset index says");
+      if (++column->segment == column->segments.size())
+        return arrow::Status::Invalid("its pages have fewer rows than its offset index says");
       column->row = column->segments[column->segment].begin;
       continue;
     }
@@ -424,19 +451,21 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ParquetRowGroupReader::ReadR
   std::shared_ptr<arrow::ChunkedArray> values;
   ARROW_RETURN_NOT_OK(column->reader->NextBatch(rows, &values));
   if (values->length() != rows) {
-    return arrow::Status::Invalid("it ends at row ", column->row + values->length(), ", the row group has ", source_->row_group().num_rows());
+    return arrow::Status::Invalid("it ends at row ", column->row + values->length(), ", the row group has ",
+                                  source_->row_group().num_rows());
   }
   column->row += rows;
   return values;
 }
 
-arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ParquetRowGroupReader::Convert(const Column& column,
-                                                                                   std::shared_ptr<arrow::ChunkedArray> values) const {
+arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ParquetRowGroupReader::Convert(
+    const Column& column, std::shared_ptr<arrow::ChunkedArray> values) const {
   if (values->type()->Equals(*column.type)) return values;
   if (column.source.needs_cast) {
     arrow::compute::ExecContext context(consumer_->pool());
     context.set_use_threads(false);
-    ARROW_ASSIGN_OR_RAISE(const arrow::Datum cast, arrow::compute::Cast(values, column.type, arrow::compute::CastOptions::Safe(), &context));
+    ARROW_ASSIGN_OR_RAISE(const arrow::Datum cast,
+                          arrow::compute::Cast(values, column.type, arrow::compute::CastOptions::Safe(), &context));
     return cast.chunked_array();
   }
   arrow::ArrayVector chunks;
@@ -450,7 +479,8 @@ void ParquetRowGroupReader::Emit(int64_t rows, const arrow::ChunkedArrayVector& 
   for (int64_t row = 0; row < rows;) {
     int64_t count = rows - row;
     for (size_t i = 0; i < columns.size(); ++i) {
-      while (row == start[i] + columns[i]->chunk(static_cast<int>(chunk[i]))->length()) start[i] += columns[i]->chunk(static_cast<int>(chunk[i]++))->length();
+      while (row == start[i] + columns[i]->chunk(static_cast<int>(chunk[i]))->length())
+        start[i] += columns[i]->chunk(static_cast<int>(chunk[i]++))->length();
       count = std::min(count, start[i] + columns[i]->chunk(static_cast<int>(chunk[i]))->length() - row);
     }
     arrow::ArrayVector arrays;

@@ -3,12 +3,15 @@
 // Decodes the rows of one file, a row group (or some ranges of its rows) at a time, into bounded batches.
 //
 // Arrow's column readers do the decoding; around them
-//   - the Parquet library gets its row group from us: metadata of one footer page instead of the whole footer, and column streams that read page by page
+//   - the Parquet library gets its row group from us: metadata of one footer page instead of the whole footer, and column
+//   streams that read page by page
 //     (parquet_column_stream.h) instead of a chunk at once;
-//   - pages that hold no wanted row are left out of the streams when the file has an offset index. A column then delivers the rows of the pages that are
+//   - pages that hold no wanted row are left out of the streams when the file has an offset index. A column then delivers the
+//   rows of the pages that are
 //     left, its *segments*; rows of a segment that nobody wants are decoded and dropped, so that the columns of a batch agree;
 //   - the rows of a batch follow from their width: estimated from the footer before the first batch, measured after it;
-//   - when memory is refused for a batch, the row group is opened again at that row with batches an eighth as long, down to one row.
+//   - when memory is refused for a batch, the row group is opened again at that row with batches an eighth as long, down to one
+//   row.
 //
 // Source of the page selection: Apache Parquet, PageIndex.md ("page index: row ranges").
 #pragma once
@@ -44,7 +47,8 @@ struct RowGroupReaderOptions {
 /// Not thread safe: one a stream and file. The footer is shared, the consumer outlives the reader and every batch of it.
 class ParquetRowGroupReader {
  public:
-  static arrow::Result<std::unique_ptr<ParquetRowGroupReader>> Make(std::shared_ptr<ParquetFooter> footer, RowGroupReaderOptions options,
+  static arrow::Result<std::unique_ptr<ParquetRowGroupReader>> Make(std::shared_ptr<ParquetFooter> footer,
+                                                                    RowGroupReaderOptions options,
                                                                     memory::MemoryConsumer* consumer);
   ~ParquetRowGroupReader();
 
@@ -58,9 +62,9 @@ class ParquetRowGroupReader {
   class Source;
   struct Column {
     std::unique_ptr<parquet::arrow::ColumnReader> reader;
-    RowRanges segments;   // rows its stream holds
+    RowRanges segments;  // rows its stream holds
     size_t segment = 0;
-    int64_t row = 0;      // the next one it delivers
+    int64_t row = 0;  // the next one it delivers
     ColumnSource source;
     std::shared_ptr<arrow::DataType> type;  // of the batch
   };
@@ -82,7 +86,8 @@ class ParquetRowGroupReader {
   arrow::Result<std::shared_ptr<arrow::ChunkedArray>> DecodeColumn(Column* column, int64_t rows);
   arrow::Status SkipTo(Column* column, int64_t row);
   arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ReadRows(Column* column, int64_t rows);
-  arrow::Result<std::shared_ptr<arrow::ChunkedArray>> Convert(const Column& column, std::shared_ptr<arrow::ChunkedArray> values) const;
+  arrow::Result<std::shared_ptr<arrow::ChunkedArray>> Convert(const Column& column,
+                                                              std::shared_ptr<arrow::ChunkedArray> values) const;
   void Emit(int64_t rows, const arrow::ChunkedArrayVector& columns);
   int64_t NextBatchRows() const;
   std::string Where() const;
@@ -100,12 +105,12 @@ class ParquetRowGroupReader {
   int row_group_ = -1;
   RowRanges ranges_;
   size_t range_ = 0;
-  int64_t row_ = 0;                 // the next wanted row
+  int64_t row_ = 0;  // the next wanted row
   std::vector<Column> columns_;
   std::shared_ptr<arrow::Buffer> index_bytes_;  // offset indexes, while columns are opened
   int64_t index_offset_ = 0;                    // of the first of these bytes, in the file
-  double row_bytes_ = 1;            // estimate for the next batch
-  int64_t rows_limit_ = 0;          // grows from batch to batch, shrinks when memory is refused
+  double row_bytes_ = 1;                        // estimate for the next batch
+  int64_t rows_limit_ = 0;                      // grows from batch to batch, shrinks when memory is refused
   std::deque<std::shared_ptr<arrow::RecordBatch>> ready_;
 };
 

@@ -12,12 +12,14 @@ namespace {
 /// Of the grants, what the streams of one scan may be planned to hold together: the rest is for the operators they feed.
 constexpr double kShareOfGrants = 0.4;
 
-/// Of the grants, what one stream may hold of blocks that were read ahead from a remote store, within bounds that make requests worth their while.
+/// Of the grants, what one stream may hold of blocks that were read ahead from a remote store, within bounds that make requests
+/// worth their while.
 constexpr int64_t kReadAheadPart = 16;
 constexpr int64_t kMinReadAheadBytes = 2 << 20;
 constexpr int64_t kMaxReadAheadBytes = 32 << 20;
 
-/// A piece is worth its dictionaries, which every piece of a row group reads again, and in a remote store its own round of requests.
+/// A piece is worth its dictionaries, which every piece of a row group reads again, and in a remote store its own round of
+/// requests.
 constexpr int64_t kMinPieceRows = 100'000;
 constexpr int64_t kMinRemotePieceRows = 1'000'000;
 
@@ -97,7 +99,8 @@ class ParquetStream final : public runtime::BatchStream {
     const int64_t all = CountRows(rows);
     ARROW_ASSIGN_OR_RAISE(const bool may_match, file_->pruner->RowGroupMayMatch(page, morsel.row_group));
     if (may_match) {
-      ARROW_ASSIGN_OR_RAISE(const RowRanges matching, file_->pruner->SelectRows(page, morsel.row_group, scan_->consumer()->pool()));
+      ARROW_ASSIGN_OR_RAISE(const RowRanges matching,
+                            file_->pruner->SelectRows(page, morsel.row_group, scan_->consumer()->pool()));
       rows = Intersect(rows, matching);
     } else {
       rows.clear();
@@ -154,11 +157,13 @@ ParquetScan::ParquetScan(std::shared_ptr<const ParquetTable> table, ParquetScanR
   context_->metrics.input_rows_total.fetch_add(table_->rows(), std::memory_order_relaxed);
 }
 
-arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetScan::Make(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request,
+arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetScan::Make(std::shared_ptr<const ParquetTable> table,
+                                                                        ParquetScanRequest request,
                                                                         runtime::QueryContext* context) {
   for (const int column : request.projection) {
     if (column < 0 || column >= table->schema()->num_fields()) {
-      return MakeError(ErrorKind::kInternal, "scan of {}: column {} of {}", table->location_.text, column, table->schema()->num_fields());
+      return MakeError(ErrorKind::kInternal, "scan of {}: column {} of {}", table->location_.text, column,
+                       table->schema()->num_fields());
     }
   }
   std::shared_ptr<ParquetScan> scan(new ParquetScan(std::move(table), std::move(request), context));
@@ -193,7 +198,9 @@ int ParquetScan::MaxStreams() const {
   return static_cast<int>(std::max<int64_t>(1, std::min({int64_t{context_->threads}, morsels, by_memory})));
 }
 
-arrow::Result<std::unique_ptr<runtime::BatchStream>> ParquetScan::OpenStream() { return std::make_unique<ParquetStream>(shared_from_this()); }
+arrow::Result<std::unique_ptr<runtime::BatchStream>> ParquetScan::OpenStream() {
+  return std::make_unique<ParquetStream>(shared_from_this());
+}
 
 void ParquetScan::Deliver(int64_t rows) {
   delivered_rows_.fetch_add(rows, std::memory_order_relaxed);
@@ -203,7 +210,8 @@ void ParquetScan::Deliver(int64_t rows) {
 void ParquetScan::Prune(int64_t rows) { context_->metrics.input_rows_total.fetch_sub(rows, std::memory_order_relaxed); }
 
 bool ParquetScan::LimitReached() const {
-  return request_.limit.has_value() && request_.filters.empty() && delivered_rows_.load(std::memory_order_relaxed) >= *request_.limit;
+  return request_.limit.has_value() && request_.filters.empty() &&
+         delivered_rows_.load(std::memory_order_relaxed) >= *request_.limit;
 }
 
 arrow::Result<std::optional<ScanMorsel>> ParquetScan::NextMorsel() {
@@ -217,7 +225,8 @@ arrow::Result<std::optional<ScanMorsel>> ParquetScan::NextMorsel() {
       return morsel;
     }
     if (next_file_ == table_->file_count()) break;
-    // The file is claimed under the lock and opened outside it: opening one in a remote store takes a while, and others can open the next.
+    // The file is claimed under the lock and opened outside it: opening one in a remote store takes a while, and others can open
+    // the next.
     const int64_t index = next_file_++;
     lock.unlock();
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<ScanFile> file, OpenFile(index));
@@ -230,14 +239,16 @@ arrow::Result<std::optional<ScanMorsel>> ParquetScan::NextMorsel() {
 
 arrow::Result<std::shared_ptr<ScanFile>> ParquetScan::OpenFile(int64_t index) const {
   const FileVersion version = table_->listing_->version(index);
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<InputFile> input,
-                        InputFile::Open(table_->location_, table_->listing_->path(index), &version, &context_->metrics.input_bytes));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<InputFile> input, InputFile::Open(table_->location_, table_->listing_->path(index),
+                                                                          &version, &context_->metrics.input_bytes));
   auto file = std::make_shared<ScanFile>();
   ARROW_ASSIGN_OR_RAISE(file->footer, ParquetFooter::Read(std::move(input), consumer_.get()));
-  ARROW_ASSIGN_OR_RAISE(const std::vector<ColumnSource> columns,
-                        MatchColumns(*table_->schema(), table_->first_file_, *file->footer->schema(), file->footer->file().name()));
+  ARROW_ASSIGN_OR_RAISE(
+      const std::vector<ColumnSource> columns,
+      MatchColumns(*table_->schema(), table_->first_file_, *file->footer->schema(), file->footer->file().name()));
   for (const int column : request_.projection) file->columns.push_back(columns[static_cast<size_t>(column)]);
-  if (!request_.filters.empty()) file->pruner = std::make_unique<ParquetPruner>(request_.filters, schema_, file->columns, file->footer);
+  if (!request_.filters.empty())
+    file->pruner = std::make_unique<ParquetPruner>(request_.filters, schema_, file->columns, file->footer);
   return file;
 }
 

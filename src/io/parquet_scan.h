@@ -22,9 +22,9 @@ namespace icebound::io {
 /// One file of the scan, opened and matched to the table's columns. Shared by the streams that read it.
 struct ScanFile {
   std::shared_ptr<ParquetFooter> footer;
-  std::vector<ColumnSource> columns;   ///< of the projection
+  std::vector<ColumnSource> columns;  ///< of the projection
   std::unique_ptr<ParquetPruner> pruner;
-  int next_row_group = 0;              ///< guarded by the scan's mutex, as is next_piece
+  int next_row_group = 0;  ///< guarded by the scan's mutex, as is next_piece
   int next_piece = 0;
 };
 
@@ -43,8 +43,8 @@ struct ScanMorsel {
 /// Thread safe. Streams share it and keep it alive.
 class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
  public:
-  static arrow::Result<std::unique_ptr<runtime::StreamSource>> Make(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request,
-                                                                    runtime::QueryContext* context);
+  static arrow::Result<std::unique_ptr<runtime::StreamSource>> Make(std::shared_ptr<const ParquetTable> table,
+                                                                    ParquetScanRequest request, runtime::QueryContext* context);
 
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
   int MaxStreams() const;

@@ -23,13 +23,13 @@ using testing::ArrayOf;
 using testing::Collect;
 using testing::Directory;
 using testing::Engine;
+using ::testing::HasSubstr;
 using testing::ReadTable;
 using testing::WholeTable;
 using testing::WriteFile;
-using ::testing::HasSubstr;
 
-#define ASSERT_OK_VALUE(target, expression)                                \
-  auto target##_result = (expression);                                     \
+#define ASSERT_OK_VALUE(target, expression)                                 \
+  auto target##_result = (expression);                                      \
   ASSERT_TRUE(target##_result.ok()) << target##_result.status().ToString(); \
   auto target = std::move(target##_result).ValueUnsafe()
 
@@ -59,8 +59,10 @@ void ExpectSameTable(const arrow::Table& expected, const arrow::Table& actual) {
   ASSERT_EQ(expected.num_columns(), actual.num_columns());
   ASSERT_EQ(expected.num_rows(), actual.num_rows());
   for (int i = 0; i < expected.num_columns(); ++i) {
-    EXPECT_TRUE(expected.column(i)->Equals(*actual.column(i), arrow::EqualOptions::Defaults().nans_equal(true).signed_zeros_equal(false)))
-        << expected.field(i)->ToString() << "\nexpected " << expected.column(i)->ToString() << "\nactual " << actual.column(i)->ToString();
+    EXPECT_TRUE(
+        expected.column(i)->Equals(*actual.column(i), arrow::EqualOptions::Defaults().nans_equal(true).signed_zeros_equal(false)))
+        << expected.field(i)->ToString() << "\nexpected " << expected.column(i)->ToString() << "\nactual "
+        << actual.column(i)->ToString();
   }
 }
 
@@ -76,7 +78,8 @@ std::vector<TypeCase> TypeCases() {
   const auto same = [&](const std::shared_ptr<arrow::DataType>& type, const std::string& json) {
     cases.push_back({type->ToString(), ArrayOf(type, json), ArrayOf(type, json)});
   };
-  const auto becomes = [&](const std::shared_ptr<arrow::DataType>& from, const std::shared_ptr<arrow::DataType>& to, const std::string& json) {
+  const auto becomes = [&](const std::shared_ptr<arrow::DataType>& from, const std::shared_ptr<arrow::DataType>& to,
+                           const std::string& json) {
     cases.push_back({from->ToString(), ArrayOf(from, json), ArrayOf(to, json)});
   };
   same(arrow::boolean(), "[true, null, false, true]");
@@ -119,7 +122,8 @@ std::vector<TypeCase> TypeCases() {
   same(arrow::list(arrow::list(arrow::utf8())), R"([[["a"], []], null, [], [null, ["b", null]]])");
   becomes(arrow::large_list(arrow::utf8_view()), arrow::list(arrow::utf8()), R"([["a"], null, [], [null, "b"]])");
   same(arrow::fixed_size_list(arrow::int32(), 2), "[[1, 2], [3, 4], [5, null], [7, 8]]");
-  same(arrow::struct_({arrow::field("a", arrow::int32()), arrow::field("b", arrow::utf8())}), R"([{"a": 1, "b": "x"}, null, {"a": null, "b": null}, {"a": 4, "b": ""}])");
+  same(arrow::struct_({arrow::field("a", arrow::int32()), arrow::field("b", arrow::utf8())}),
+       R"([{"a": 1, "b": "x"}, null, {"a": null, "b": null}, {"a": 4, "b": ""}])");
   same(arrow::map(arrow::utf8(), arrow::int32()), R"([[["a", 1], ["b", null]], null, [], [["c", 3]]])");
   same(arrow::struct_({arrow::field("l", arrow::list(arrow::struct_({arrow::field("x", arrow::int64())})))}),
        R"([{"l": [{"x": 1}, null]}, null, {"l": []}, {"l": null}])");
@@ -131,21 +135,25 @@ TEST(ParquetScan, EveryTypeComesBackInPlainTypes) {
     for (const TypeCase& type_case : TypeCases()) {
       SCOPED_TRACE(type_case.name + (store_schema ? " with stored schema" : ""));
       Directory directory;
-      WriteFile(directory / "t.parquet", *TableOf({{"c", type_case.written}, {"id", Sequence(0, 4)}}), {.row_group_rows = 3, .store_schema = store_schema});
+      WriteFile(directory / "t.parquet", *TableOf({{"c", type_case.written}, {"id", Sequence(0, 4)}}),
+                {.row_group_rows = 3, .store_schema = store_schema});
       Engine engine;
       ASSERT_OK_VALUE(table, ReadTable(directory / "t.parquet", &engine));
       std::shared_ptr<arrow::Array> expected = type_case.read;
       // What only the stored schema knows is lost without it.
       if (!store_schema && expected->type_id() == arrow::Type::DURATION) expected = expected->View(arrow::int64()).ValueOrDie();
-      if (!store_schema && expected->type_id() == arrow::Type::TIMESTAMP && !static_cast<const arrow::TimestampType&>(*expected->type()).timezone().empty()) {
+      if (!store_schema && expected->type_id() == arrow::Type::TIMESTAMP &&
+          !static_cast<const arrow::TimestampType&>(*expected->type()).timezone().empty()) {
         expected = expected->View(arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")).ValueOrDie();
       }
       if (!store_schema && expected->type_id() == arrow::Type::FIXED_SIZE_LIST) {
         expected = arrow::compute::Cast(*expected, arrow::list(arrow::int32())).ValueOrDie();
       }
       const auto whole = arrow::Concatenate(table->column(0)->chunks()).ValueOrDie();
-      ASSERT_TRUE(SameLayout(*whole->type(), *expected->type())) << whole->type()->ToString() << " for " << expected->type()->ToString();
-      EXPECT_TRUE(arrow::MakeArray(Relabel(whole->data(), expected->type()))->Equals(*expected, arrow::EqualOptions::Defaults().nans_equal(true)))
+      ASSERT_TRUE(SameLayout(*whole->type(), *expected->type()))
+          << whole->type()->ToString() << " for " << expected->type()->ToString();
+      EXPECT_TRUE(arrow::MakeArray(Relabel(whole->data(), expected->type()))
+                      ->Equals(*expected, arrow::EqualOptions::Defaults().nans_equal(true)))
           << whole->ToString() << "\nfor " << expected->ToString();
       EXPECT_TRUE(whole->ValidateFull().ok());
     }
@@ -171,7 +179,9 @@ TEST(ParquetScan, TimestampsOfInt96AreMicroseconds) {
   const auto times = ArrayOf(arrow::timestamp(arrow::TimeUnit::MICRO), "[253402300799999999, 0, null]");
   auto file = arrow::io::FileOutputStream::Open(directory / "t.parquet").ValueOrDie();
   const auto properties = parquet::ArrowWriterProperties::Builder().enable_deprecated_int96_timestamps()->build();
-  ASSERT_TRUE(parquet::arrow::WriteTable(*TableOf({{"t", times}}), arrow::default_memory_pool(), file, 100, parquet::default_writer_properties(), properties).ok());
+  ASSERT_TRUE(parquet::arrow::WriteTable(*TableOf({{"t", times}}), arrow::default_memory_pool(), file, 100,
+                                         parquet::default_writer_properties(), properties)
+                  .ok());
   ASSERT_TRUE(file->Close().ok());
   Engine engine;
   ASSERT_OK_VALUE(table, ReadTable(directory / "t.parquet", &engine));
@@ -187,24 +197,29 @@ TEST(ParquetScan, EveryLayoutGivesTheSameRows) {
   arrow::ListBuilder lists(arrow::default_memory_pool(), std::make_shared<arrow::Int32Builder>());
   for (int64_t i = 0; i < kRows; ++i) {
     ASSERT_TRUE((random() % 10 == 0 ? doubles.AppendNull() : doubles.Append(static_cast<double>(random() % 1000))).ok());
-    ASSERT_TRUE((random() % 7 == 0 ? strings.AppendNull() : strings.Append(std::string(random() % 30, static_cast<char>('a' + random() % 26)))).ok());
+    ASSERT_TRUE((random() % 7 == 0 ? strings.AppendNull()
+                                   : strings.Append(std::string(random() % 30, static_cast<char>('a' + random() % 26))))
+                    .ok());
     ASSERT_TRUE(lists.Append().ok());
-    for (uint64_t k = random() % 4; k > 0; --k) ASSERT_TRUE(static_cast<arrow::Int32Builder*>(lists.value_builder())->Append(static_cast<int32_t>(random() % 100)).ok());
+    for (uint64_t k = random() % 4; k > 0; --k)
+      ASSERT_TRUE(static_cast<arrow::Int32Builder*>(lists.value_builder())->Append(static_cast<int32_t>(random() % 100)).ok());
   }
   const auto table = TableOf({{"id", Sequence(0, kRows)},
                               {"d", doubles.Finish().ValueOrDie()},
                               {"s", strings.Finish().ValueOrDie()},
                               {"l", lists.Finish().ValueOrDie()}});
-  for (const auto codec : {arrow::Compression::UNCOMPRESSED, arrow::Compression::SNAPPY, arrow::Compression::ZSTD, arrow::Compression::GZIP,
-                           arrow::Compression::LZ4, arrow::Compression::BROTLI}) {
+  for (const auto codec : {arrow::Compression::UNCOMPRESSED, arrow::Compression::SNAPPY, arrow::Compression::ZSTD,
+                           arrow::Compression::GZIP, arrow::Compression::LZ4, arrow::Compression::BROTLI}) {
     for (const auto version : {parquet::ParquetDataPageVersion::V1, parquet::ParquetDataPageVersion::V2}) {
       for (const bool dictionary : {true, false}) {
-        SCOPED_TRACE(fmt::format("codec {} version {} dictionary {}", static_cast<int>(codec), static_cast<int>(version), dictionary));
+        SCOPED_TRACE(
+            fmt::format("codec {} version {} dictionary {}", static_cast<int>(codec), static_cast<int>(version), dictionary));
         Directory directory;
-        WriteFile(directory / "t.parquet", *table, {.row_group_rows = 7001, .adjust = [&](parquet::WriterProperties::Builder* builder) {
-                                                      builder->compression(codec)->data_page_version(version)->data_pagesize(3000)->enable_page_checksum();
-                                                      if (!dictionary) builder->disable_dictionary();
-                                                    }});
+        WriteFile(directory / "t.parquet", *table,
+                  {.row_group_rows = 7001, .adjust = [&](parquet::WriterProperties::Builder* builder) {
+                     builder->compression(codec)->data_page_version(version)->data_pagesize(3000)->enable_page_checksum();
+                     if (!dictionary) builder->disable_dictionary();
+                   }});
         Engine engine;
         ASSERT_OK_VALUE(read, ReadTable(directory / "t.parquet", &engine));
         ExpectSameTable(*table, *read);
@@ -217,10 +232,13 @@ TEST(ParquetScan, BatchesAreBoundedByRowsAndBytes) {
   Directory directory;
   constexpr int64_t kRows = 3000;
   // Widths from nothing to 100 KiB, one row of 3 MiB; without size statistics nothing says so beforehand.
-  const auto wide = Strings(kRows, [](int64_t i) { return std::string(i == 1500 ? 3 << 20 : i % 100 == 0 ? 100 << 10 : i % 50, 'x'); });
+  const auto wide = Strings(kRows, [](int64_t i) {
+    return std::string(i == 1500 ? 3 << 20 : i % 100 == 0 ? 100 << 10 : i % 50, 'x');
+  });
   const auto table = TableOf({{"id", Sequence(0, kRows)}, {"s", wide}});
   for (const auto level : {parquet::SizeStatisticsLevel::None, parquet::SizeStatisticsLevel::PageAndColumnChunk}) {
-    WriteFile(directory / "t.parquet", *table, {.adjust = [&](auto* builder) { builder->set_size_statistics_level(level)->disable_dictionary(); }});
+    WriteFile(directory / "t.parquet", *table,
+              {.adjust = [&](auto* builder) { builder->set_size_statistics_level(level)->disable_dictionary(); }});
     Engine engine;
     engine.context->batch_rows = 512;
     ASSERT_OK_VALUE(opened, engine.Open(directory / "t.parquet"));
@@ -229,7 +247,8 @@ TEST(ParquetScan, BatchesAreBoundedByRowsAndBytes) {
       EXPECT_LE(batch->num_rows(), 512);
       EXPECT_GT(batch->num_rows(), 0);
       const auto& column = static_cast<const arrow::StringArray&>(*batch->column(1));
-      EXPECT_TRUE(column.total_values_length() <= (1 << 20) * 3 / 2 || batch->num_rows() == 1) << column.total_values_length() << " in " << batch->num_rows();
+      EXPECT_TRUE(column.total_values_length() <= (1 << 20) * 3 / 2 || batch->num_rows() == 1)
+          << column.total_values_length() << " in " << batch->num_rows();
     }
     ExpectSameTable(*table, *arrow::Table::FromRecordBatches(opened->schema(), batches).ValueOrDie());
   }
@@ -243,8 +262,9 @@ TEST(ParquetScan, DictionaryOfWideStringsStaysInTheLimit) {
   for (int64_t i = 0; i < kRows; ++i) ASSERT_TRUE(indices.Append(static_cast<int32_t>(i % 2)).ok());
   const auto values = Strings(2, [](int64_t i) { return std::string(1 << 20, static_cast<char>('a' + i)); });
   const auto wide = arrow::DictionaryArray::FromArrays(indices.Finish().ValueOrDie(), values).ValueOrDie();
-  WriteFile(directory / "t.parquet", *TableOf({{"s", wide}, {"id", Sequence(0, kRows)}}),
-            {.adjust = [](auto* builder) { builder->dictionary_pagesize_limit(8 << 20)->set_size_statistics_level(parquet::SizeStatisticsLevel::None); }});
+  WriteFile(directory / "t.parquet", *TableOf({{"s", wide}, {"id", Sequence(0, kRows)}}), {.adjust = [](auto* builder) {
+              builder->dictionary_pagesize_limit(8 << 20)->set_size_statistics_level(parquet::SizeStatisticsLevel::None);
+            }});
   ASSERT_LT(std::filesystem::file_size(directory / "t.parquet"), 4 << 20);
   Engine engine(32);
   ASSERT_OK_VALUE(table, engine.Open(directory / "t.parquet"));
@@ -267,7 +287,8 @@ TEST(ParquetScan, DictionaryOfWideStringsStaysInTheLimit) {
 
 TEST(ParquetScan, ProjectionChoosesAndOrdersColumns) {
   Directory directory;
-  WriteFile(directory / "t.parquet", *TableOf({{"a", Sequence(0, 10)}, {"b", Sequence(10, 20)}, {"c", Sequence(20, 30)}}), {.row_group_rows = 4});
+  WriteFile(directory / "t.parquet", *TableOf({{"a", Sequence(0, 10)}, {"b", Sequence(10, 20)}, {"c", Sequence(20, 30)}}),
+            {.row_group_rows = 4});
   Engine engine;
   ASSERT_OK_VALUE(table, engine.Open(directory / "t.parquet"));
   ASSERT_OK_VALUE(batches, Collect(*table, {.projection = {2, 0}}, &engine));
@@ -309,7 +330,8 @@ TEST(ParquetScan, StreamsShareTheRows) {
       auto stream = source->OpenStream().ValueOrDie();
       while (auto batch = stream->Next().ValueOrDie()) {
         std::lock_guard lock(mutex);
-        for (int64_t r = 0; r < batch->num_rows(); ++r) ++seen[static_cast<size_t>(static_cast<const arrow::Int64Array&>(*batch->column(0)).Value(r))];
+        for (int64_t r = 0; r < batch->num_rows(); ++r)
+          ++seen[static_cast<size_t>(static_cast<const arrow::Int64Array&>(*batch->column(0)).Value(r))];
       }
     });
   }
@@ -323,7 +345,8 @@ TEST(ParquetScan, StreamsShareTheRows) {
 TEST(ParquetScan, AFewLargeRowGroupsAreSharedByPages) {
   Directory directory;
   constexpr int64_t kRows = 500000;
-  const auto table = TableOf({{"id", Sequence(0, kRows)}, {"s", Strings(kRows, [](int64_t i) { return std::to_string(i % 1000); })}});
+  const auto table =
+      TableOf({{"id", Sequence(0, kRows)}, {"s", Strings(kRows, [](int64_t i) { return std::to_string(i % 1000); })}});
   for (const bool page_index : {true, false}) {
     WriteFile(directory / "t.parquet", *table, {.row_group_rows = 400000, .adjust = [&](auto* builder) {
                                                   builder->disable_dictionary("id");
@@ -367,19 +390,25 @@ TEST(ParquetScan, FilesMayOrderColumnsDifferentlyAndHaveNarrowerTypes) {
                                                {"d", ArrayOf(arrow::decimal128(20, 2), R"(["1.00"])")},
                                                {"l", ArrayOf(arrow::list(arrow::field("item", arrow::int32())), "[[1]]")},
                                                {"s", ArrayOf(arrow::utf8(), R"(["x"])")}}));
-  WriteFile(directory / "2.parquet", *TableOf({{"s", ArrayOf(arrow::large_utf8(), R"(["y"])")},
-                                               {"l", ArrayOf(arrow::list(arrow::field("element", arrow::int32(), false)), "[[2, 3]]")},
-                                               {"d", ArrayOf(arrow::decimal128(9, 2), R"(["-2.50"])")},
-                                               {"f", ArrayOf(arrow::float32(), "[1.5]")},
-                                               {"a", ArrayOf(arrow::int32(), "[-7]")}}));
+  WriteFile(directory / "2.parquet",
+            *TableOf({{"s", ArrayOf(arrow::large_utf8(), R"(["y"])")},
+                      {"l", ArrayOf(arrow::list(arrow::field("element", arrow::int32(), false)), "[[2, 3]]")},
+                      {"d", ArrayOf(arrow::decimal128(9, 2), R"(["-2.50"])")},
+                      {"f", ArrayOf(arrow::float32(), "[1.5]")},
+                      {"a", ArrayOf(arrow::int32(), "[-7]")}}));
   Engine engine;
   ASSERT_OK_VALUE(read, ReadTable(directory.path(), &engine));
   ASSERT_TRUE(read->ValidateFull().ok());
-  EXPECT_EQ(arrow::Concatenate(read->column(0)->chunks()).ValueOrDie()->ToString(), ArrayOf(arrow::int64(), "[1, -7]")->ToString());
-  EXPECT_EQ(arrow::Concatenate(read->column(1)->chunks()).ValueOrDie()->ToString(), ArrayOf(arrow::float64(), "[0.5, 1.5]")->ToString());
-  EXPECT_EQ(arrow::Concatenate(read->column(2)->chunks()).ValueOrDie()->ToString(), ArrayOf(arrow::decimal128(20, 2), R"(["1.00", "-2.50"])")->ToString());
-  EXPECT_EQ(arrow::Concatenate(read->column(3)->chunks()).ValueOrDie()->ToString(), ArrayOf(arrow::list(arrow::int32()), "[[1], [2, 3]]")->ToString());
-  EXPECT_EQ(arrow::Concatenate(read->column(4)->chunks()).ValueOrDie()->ToString(), ArrayOf(arrow::utf8(), R"(["x", "y"])")->ToString());
+  EXPECT_EQ(arrow::Concatenate(read->column(0)->chunks()).ValueOrDie()->ToString(),
+            ArrayOf(arrow::int64(), "[1, -7]")->ToString());
+  EXPECT_EQ(arrow::Concatenate(read->column(1)->chunks()).ValueOrDie()->ToString(),
+            ArrayOf(arrow::float64(), "[0.5, 1.5]")->ToString());
+  EXPECT_EQ(arrow::Concatenate(read->column(2)->chunks()).ValueOrDie()->ToString(),
+            ArrayOf(arrow::decimal128(20, 2), R"(["1.00", "-2.50"])")->ToString());
+  EXPECT_EQ(arrow::Concatenate(read->column(3)->chunks()).ValueOrDie()->ToString(),
+            ArrayOf(arrow::list(arrow::int32()), "[[1], [2, 3]]")->ToString());
+  EXPECT_EQ(arrow::Concatenate(read->column(4)->chunks()).ValueOrDie()->ToString(),
+            ArrayOf(arrow::utf8(), R"(["x", "y"])")->ToString());
 }
 
 struct MismatchCase {
@@ -391,8 +420,12 @@ TEST(ParquetScan, FilesWithOtherSchemasAreNamed) {
   const auto first = TableOf({{"a", ArrayOf(arrow::int32(), "[1]")}, {"b", ArrayOf(arrow::utf8(), R"(["x"])")}});
   const std::vector<MismatchCase> cases = {
       {TableOf({{"a", ArrayOf(arrow::int32(), "[1]")}}), {"\"b\"", "string"}},
-      {TableOf({{"a", ArrayOf(arrow::int32(), "[1]")}, {"b", ArrayOf(arrow::utf8(), R"(["x"])")}, {"c", ArrayOf(arrow::int8(), "[1]")}}), {"\"c\"", "int8"}},
-      {TableOf({{"a", ArrayOf(arrow::utf8(), R"(["1"])")}, {"b", ArrayOf(arrow::utf8(), R"(["x"])")}}), {"\"a\"", "int32", "string"}},
+      {TableOf({{"a", ArrayOf(arrow::int32(), "[1]")},
+                {"b", ArrayOf(arrow::utf8(), R"(["x"])")},
+                {"c", ArrayOf(arrow::int8(), "[1]")}}),
+       {"\"c\"", "int8"}},
+      {TableOf({{"a", ArrayOf(arrow::utf8(), R"(["1"])")}, {"b", ArrayOf(arrow::utf8(), R"(["x"])")}}),
+       {"\"a\"", "int32", "string"}},
       {TableOf({{"a", ArrayOf(arrow::int64(), "[1]")}, {"b", ArrayOf(arrow::utf8(), R"(["x"])")}}), {"\"a\"", "int32", "int64"}},
       {TableOf({{"A", ArrayOf(arrow::int32(), "[1]")}, {"b", ArrayOf(arrow::utf8(), R"(["x"])")}}), {"\"a\""}},
   };
@@ -404,7 +437,8 @@ TEST(ParquetScan, FilesWithOtherSchemasAreNamed) {
     const auto opened = engine.Open(directory / "*.parquet");
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(GetErrorKind(opened.status()), ErrorKind::kInvalidInput);
-    EXPECT_THAT(opened.status().message(), ::testing::AllOf(HasSubstr(directory / "1.parquet"), HasSubstr(directory / "2.parquet")));
+    EXPECT_THAT(opened.status().message(),
+                ::testing::AllOf(HasSubstr(directory / "1.parquet"), HasSubstr(directory / "2.parquet")));
     for (const std::string& name : mismatch.named) EXPECT_THAT(opened.status().message(), HasSubstr(name));
   }
 }
@@ -432,7 +466,8 @@ TEST(ParquetScan, EmptyTablesHaveASchemaAndNoRows) {
   EXPECT_EQ(read->num_rows(), 0);
   EXPECT_EQ(read->num_columns(), 2);
   // Among others an empty file adds nothing.
-  WriteFile(directory / "2.parquet", *TableOf({{"a", ArrayOf(arrow::int32(), "[5]")}, {"l", ArrayOf(arrow::list(arrow::utf8()), "[[]]")}}));
+  WriteFile(directory / "2.parquet",
+            *TableOf({{"a", ArrayOf(arrow::int32(), "[5]")}, {"l", ArrayOf(arrow::list(arrow::utf8()), "[[]]")}}));
   ASSERT_OK_VALUE(both, ReadTable(directory.path(), &engine));
   EXPECT_EQ(both->num_rows(), 1);
 }
@@ -477,9 +512,11 @@ TEST(ParquetScan, StreamsFollowMemory) {
   std::vector<std::pair<std::string, std::shared_ptr<arrow::Array>>> columns;
   std::mt19937_64 random(1);
   for (int i = 0; i < 16; ++i) {
-    columns.emplace_back(fmt::format("c{}", i), Strings(40000, [&](int64_t) { return fmt::format("{}{}{}", random(), random(), random()); }));
+    columns.emplace_back(fmt::format("c{}", i),
+                         Strings(40000, [&](int64_t) { return fmt::format("{}{}{}", random(), random(), random()); }));
   }
-  WriteFile(directory / "t.parquet", *TableOf(columns), {.row_group_rows = 10000, .adjust = [](auto* builder) { builder->disable_dictionary(); }});
+  WriteFile(directory / "t.parquet", *TableOf(columns),
+            {.row_group_rows = 10000, .adjust = [](auto* builder) { builder->disable_dictionary(); }});
   Engine small(32, 8), large(2048, 8);
   ASSERT_OK_VALUE(small_table, small.Open(directory / "t.parquet"));
   ASSERT_OK_VALUE(large_table, large.Open(directory / "t.parquet"));
@@ -508,7 +545,8 @@ TEST(ParquetScan, ManyColumnsFitInASmallLimit) {
     ASSERT_OK_VALUE(batch, stream->Next());
     if (batch == nullptr) break;
     for (int i = 0; i < kColumns; i += 97) {
-      for (int64_t r = 0; r < batch->num_rows(); ++r) ASSERT_EQ(static_cast<const arrow::Int64Array&>(*batch->column(i)).Value(r), i + row + r);
+      for (int64_t r = 0; r < batch->num_rows(); ++r)
+        ASSERT_EQ(static_cast<const arrow::Int64Array&>(*batch->column(i)).Value(r), i + row + r);
     }
     row += batch->num_rows();
   }
@@ -518,7 +556,8 @@ TEST(ParquetScan, ManyColumnsFitInASmallLimit) {
 TEST(ParquetScan, ManyRowGroupsCostNoMemory) {
   Directory directory;
   constexpr int64_t kRows = 20000;
-  WriteFile(directory / "t.parquet", *TableOf({{"a", Sequence(0, kRows)}, {"b", Sequence(7, kRows + 7)}, {"c", Sequence(0, kRows)}}),
+  WriteFile(directory / "t.parquet",
+            *TableOf({{"a", Sequence(0, kRows)}, {"b", Sequence(7, kRows + 7)}, {"c", Sequence(0, kRows)}}),
             {.row_group_rows = 1, .adjust = [](auto* builder) { builder->disable_dictionary()->disable_write_page_index(); }});
   Engine engine(32);
   ASSERT_OK_VALUE(table, engine.Open(directory / "t.parquet"));
@@ -539,7 +578,8 @@ TEST(ParquetScan, ManyRowGroupsCostNoMemory) {
 
 TEST(ParquetScan, MemoryIsReturnedWhenTheScanIsGone) {
   Directory directory;
-  WriteFile(directory / "t.parquet", *TableOf({{"a", Sequence(0, 100000)}, {"s", Strings(100000, [](int64_t i) { return std::to_string(i); })}}));
+  WriteFile(directory / "t.parquet",
+            *TableOf({{"a", Sequence(0, 100000)}, {"s", Strings(100000, [](int64_t i) { return std::to_string(i); })}}));
   Engine engine;
   ASSERT_OK_VALUE(table, engine.Open(directory / "t.parquet"));
   engine.ledger->Trim();

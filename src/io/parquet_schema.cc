@@ -47,7 +47,9 @@ std::shared_ptr<arrow::KeyValueMetadata> ExtensionMarks(const Field& field) {
 }
 
 bool IsSignedInteger(Type::type id) { return id == Type::INT8 || id == Type::INT16 || id == Type::INT32 || id == Type::INT64; }
-bool IsUnsignedInteger(Type::type id) { return id == Type::UINT8 || id == Type::UINT16 || id == Type::UINT32 || id == Type::UINT64; }
+bool IsUnsignedInteger(Type::type id) {
+  return id == Type::UINT8 || id == Type::UINT16 || id == Type::UINT32 || id == Type::UINT64;
+}
 
 /// Every value of `from` has the same value in `to`.
 bool WidensTo(const DataType& from, const DataType& to) {
@@ -102,7 +104,8 @@ std::shared_ptr<DataType> PlainType(const std::shared_ptr<DataType>& type) {
     case Type::MAP: {
       const auto& map = static_cast<const arrow::MapType&>(*type);
       return std::make_shared<arrow::MapType>(map.key_field()->WithType(PlainType(map.key_type()))->RemoveMetadata(),
-                                              map.item_field()->WithType(PlainType(map.item_type()))->RemoveMetadata(), map.keys_sorted());
+                                              map.item_field()->WithType(PlainType(map.item_type()))->RemoveMetadata(),
+                                              map.keys_sorted());
     }
     case Type::STRUCT: {
       arrow::FieldVector children;
@@ -162,14 +165,15 @@ std::shared_ptr<arrow::ArrayData> Relabel(const std::shared_ptr<arrow::ArrayData
   return copy;
 }
 
-arrow::Result<std::vector<ColumnSource>> MatchColumns(const arrow::Schema& table, std::string_view table_file, const arrow::Schema& file,
-                                                      std::string_view file_name) {
+arrow::Result<std::vector<ColumnSource>> MatchColumns(const arrow::Schema& table, std::string_view table_file,
+                                                      const arrow::Schema& file, std::string_view file_name) {
   std::map<std::string, std::vector<int>> left = FieldsByName(file);
   std::vector<ColumnSource> sources;
   for (const std::shared_ptr<Field>& column : table.fields()) {
     auto found = left.find(column->name());
     if (found == left.end() || found->second.empty()) {
-      return MakeError(ErrorKind::kInvalidInput, "files of one table must have the same columns: {} has column \"{}\" ({}), {} has not", table_file,
+      return MakeError(ErrorKind::kInvalidInput,
+                       "files of one table must have the same columns: {} has column \"{}\" ({}), {} has not", table_file,
                        column->name(), column->type()->ToString(), file_name);
     }
     const int index = found->second.front();
@@ -177,14 +181,16 @@ arrow::Result<std::vector<ColumnSource>> MatchColumns(const arrow::Schema& table
     const DataType& type = *file.field(index)->type();
     const bool same = SameLayout(type, *column->type());
     if (!same && !WidensTo(type, *column->type())) {
-      return MakeError(ErrorKind::kInvalidInput, "files of one table must have the same column types: column \"{}\" is {} in {}, but {} in {}",
+      return MakeError(ErrorKind::kInvalidInput,
+                       "files of one table must have the same column types: column \"{}\" is {} in {}, but {} in {}",
                        column->name(), column->type()->ToString(), table_file, type.ToString(), file_name);
     }
     sources.push_back({.field_index = index, .needs_cast = !same});
   }
   for (const auto& [name, indexes] : left) {
     if (indexes.empty()) continue;
-    return MakeError(ErrorKind::kInvalidInput, "files of one table must have the same columns: {} has column \"{}\" ({}), {} has not", file_name, name,
+    return MakeError(ErrorKind::kInvalidInput,
+                     "files of one table must have the same columns: {} has column \"{}\" ({}), {} has not", file_name, name,
                      file.field(indexes.front())->type()->ToString(), table_file);
   }
   return sources;

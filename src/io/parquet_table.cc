@@ -13,8 +13,8 @@
 namespace icebound::io {
 namespace {
 
-/// Footers read at once to know a table's rows exactly. More files than this and the first one speaks for all: planning must not take a request for every
-/// file of a large directory.
+/// Footers read at once to know a table's rows exactly. More files than this and the first one speaks for all: planning must not
+/// take a request for every file of a large directory.
 constexpr int64_t kCountedFiles = 16;
 
 /// No writer in use makes larger pages on purpose; larger chunks are read a page at a time.
@@ -61,7 +61,8 @@ ParquetMorselShape ShapeOf(const ParquetFooter& footer, const parquet::RowGroupM
 ParquetTable::ParquetTable(Location location, memory::MemoryLedger* ledger)
     : location_(std::move(location)), consumer_(ledger->AddConsumer("table " + location_.text)) {}
 
-arrow::Result<std::shared_ptr<ParquetTable>> ParquetTable::Open(FileSystems* file_systems, std::string_view path_or_uri, memory::MemoryLedger* ledger) {
+arrow::Result<std::shared_ptr<ParquetTable>> ParquetTable::Open(FileSystems* file_systems, std::string_view path_or_uri,
+                                                                memory::MemoryLedger* ledger) {
   ARROW_ASSIGN_OR_RAISE(Location location, file_systems->Resolve(path_or_uri));
   std::shared_ptr<ParquetTable> table(new ParquetTable(std::move(location), ledger));
   ARROW_ASSIGN_OR_RAISE(table->listing_, FileListing::List(table->location_, table->consumer_.get()));
@@ -90,8 +91,9 @@ arrow::Status ParquetTable::ReadFooters() {
     }
     if (shape_.rows == 0 && footer->row_groups() > 0) {
       ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const FooterPage> page, footer->LoadPage(0));
-      ARROW_ASSIGN_OR_RAISE(shape_, GuardParquet(ErrorKind::kCorruptData, "footer of " + footer->file().name(),
-                                                 [&]() -> arrow::Result<ParquetMorselShape> { return ShapeOf(*footer, *page->RowGroup(0)); }));
+      ARROW_ASSIGN_OR_RAISE(
+          shape_, GuardParquet(ErrorKind::kCorruptData, "footer of " + footer->file().name(),
+                               [&]() -> arrow::Result<ParquetMorselShape> { return ShapeOf(*footer, *page->RowGroup(0)); }));
     }
     rows_ += footer->rows();
     row_groups_ += footer->row_groups();
@@ -107,11 +109,12 @@ arrow::Status ParquetTable::ReadFooters() {
 }
 
 std::string ParquetTable::Describe() const {
-  return fmt::format("parquet {} ({} file{}, {}{} row group{})", location_.text, file_count(), file_count() == 1 ? "" : "s", rows_are_exact_ ? "" : "about ",
-                     row_groups_, row_groups_ == 1 ? "" : "s");
+  return fmt::format("parquet {} ({} file{}, {}{} row group{})", location_.text, file_count(), file_count() == 1 ? "" : "s",
+                     rows_are_exact_ ? "" : "about ", row_groups_, row_groups_ == 1 ? "" : "s");
 }
 
-arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetTable::Scan(ParquetScanRequest request, runtime::QueryContext* context) const {
+arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetTable::Scan(ParquetScanRequest request,
+                                                                         runtime::QueryContext* context) const {
   return ParquetScan::Make(shared_from_this(), std::move(request), context);
 }
 

@@ -2,10 +2,12 @@
 //
 // A table of Parquet files, and scans of it.
 //
-//   ParquetTable   lists the files and reads the first footer: the schema is that file's. Every other file is checked against it when it is opened.
-//   Scan           hands out morsels to the streams of a pipeline: a row group each, or a piece of one when there are fewer row groups than would keep
-//                  the streams busy. A stream takes a morsel, skips it when its statistics exclude the filters, narrows it to the pages that may match,
-//                  and decodes it (parquet_row_group_reader.h). Footers are read once a file and shared; at most one file a stream is open, and one more.
+//   ParquetTable   lists the files and reads the first footer: the schema is that file's. Every other file is checked against it
+//                  when it is opened.
+//   Scan           hands out morsels to the streams of a pipeline: a row group each, or a piece of one when there are fewer row
+//                  groups than would keep the streams busy. A stream takes a morsel, skips it when its statistics exclude the
+//                  filters, narrows it to the pages that may match, and decodes it (parquet_row_group_reader.h). Footers are
+//                  read once a file and shared; at most one file a stream is open, and one more.
 //
 // Filters only prune: the plan still evaluates them on the rows that come.
 #pragma once
@@ -30,7 +32,8 @@
 namespace icebound::io {
 
 struct ParquetScanRequest {
-  std::vector<int> projection;         ///< columns of ParquetTable::schema(), in the order wanted; empty: rows without columns, to be counted
+  /// columns of ParquetTable::schema(), in the order wanted; empty: rows without columns, to be counted
+  std::vector<int> projection;
   std::vector<expr::ExprPtr> filters;  ///< conjuncts over the projected columns
   std::optional<int64_t> limit;        ///< rows that are enough; only a hint, and only without filters
   bool ordered = false;                ///< one stream, in the table's order: files by name, rows as stored
@@ -41,14 +44,15 @@ struct ParquetMorselShape {
   int64_t rows = 0;
   std::vector<int64_t> column_bytes;      ///< decoding one of the table's columns holds about this much at a time,
   std::vector<int64_t> compressed_bytes;  ///< and this much of compressed pages, when it has no budget for them
-  std::vector<bool> column_splits;    ///< its pages can be found by row: flat, with an offset index
+  std::vector<bool> column_splits;        ///< its pages can be found by row: flat, with an offset index
 };
 
 /// Immutable, thread safe. It holds no file open. The ledger outlives it.
 class ParquetTable : public std::enable_shared_from_this<ParquetTable> {
  public:
   /// `path_or_uri` is a file, a directory or a pattern (file_listing.h).
-  static arrow::Result<std::shared_ptr<ParquetTable>> Open(FileSystems* file_systems, std::string_view path_or_uri, memory::MemoryLedger* ledger);
+  static arrow::Result<std::shared_ptr<ParquetTable>> Open(FileSystems* file_systems, std::string_view path_or_uri,
+                                                           memory::MemoryLedger* ledger);
 
   /// Columns in plain types (parquet_schema.h). Nullability is what the first file says.
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }

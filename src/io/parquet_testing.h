@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of reading share: a directory, an engine with a ledger, files made by Arrow's own writer, and a scan collected into a table.
+// What the tests of reading share: a directory, an engine with a ledger, files made by Arrow's own writer, and a scan collected
+// into a table.
 #pragma once
 
 #include <arrow/api.h>
@@ -56,10 +57,13 @@ class Engine {
     spill::DiskManagerOptions disk_options;
     disk = spill::DiskManager::Make(disk_options).ValueOrDie();
     file_systems = std::make_unique<FileSystems>(std::move(properties), ledger->pool());
-    context.reset(new runtime::QueryContext{.ledger = *ledger, .disk = *disk, .cancellation = cancellation, .metrics = metrics, .threads = threads});
+    context.reset(new runtime::QueryContext{
+        .ledger = *ledger, .disk = *disk, .cancellation = cancellation, .metrics = metrics, .threads = threads});
   }
 
-  arrow::Result<std::shared_ptr<ParquetTable>> Open(const std::string& path) { return ParquetTable::Open(file_systems.get(), path, ledger.get()); }
+  arrow::Result<std::shared_ptr<ParquetTable>> Open(const std::string& path) {
+    return ParquetTable::Open(file_systems.get(), path, ledger.get());
+  }
 
   std::unique_ptr<memory::MemoryLedger> ledger;
   std::unique_ptr<spill::DiskManager> disk;
@@ -82,8 +86,8 @@ inline void WriteFile(const std::string& path, const arrow::Table& table, const 
   parquet::ArrowWriterProperties::Builder arrow_properties;
   if (options.store_schema) arrow_properties.store_schema();
   auto file = arrow::io::FileOutputStream::Open(path).ValueOrDie();
-  const arrow::Status status = parquet::arrow::WriteTable(table, arrow::default_memory_pool(), file, options.row_group_rows, properties.build(),
-                                                          arrow_properties.build());
+  const arrow::Status status = parquet::arrow::WriteTable(table, arrow::default_memory_pool(), file, options.row_group_rows,
+                                                          properties.build(), arrow_properties.build());
   ASSERT_TRUE(status.ok()) << status.ToString();
   ASSERT_TRUE(file->Close().ok());
 }
@@ -96,7 +100,8 @@ inline ParquetScanRequest WholeTable(const ParquetTable& table) {
 }
 
 /// Runs a scan on one stream and copies its batches, so that the ledger's memory is free afterwards.
-inline arrow::Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Collect(const ParquetTable& table, ParquetScanRequest request, Engine* engine) {
+inline arrow::Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Collect(const ParquetTable& table,
+                                                                               ParquetScanRequest request, Engine* engine) {
   request.ordered = true;
   ARROW_ASSIGN_OR_RAISE(auto source, table.Scan(std::move(request), engine->context.get()));
   ARROW_ASSIGN_OR_RAISE(auto stream, source->OpenStream());

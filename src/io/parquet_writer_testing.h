@@ -119,88 +119,110 @@ inline void ExpectBounds(const std::shared_ptr<arrow::ChunkedArray>& values, std
       << where << ": " << high->ToString() << " " << pair.value[1]->ToString();
 }
 
-/// Checks the chunk and page metadata of every flat column against the rows that Arrow's reader finds. Returns the number of
-/// pages.
+/// Types whose statistics Arrow can give as scalars and whose extremes it can compute.
+inline bool IsComparable(const parquet::ColumnDescriptor& descriptor, const arrow::DataType& type) {
+  if (descriptor.sort_order() == parquet::SortOrder::UNKNOWN) return false;
+  switch (type.id()) {
+    case arrow::Type::DICTIONARY:
+    case arrow::Type::HALF_FLOAT:
+    case arrow::Type::EXTENSION:
+    case arrow::Type::FIXED_SIZE_BINARY:
+    case arrow::Type::DECIMAL32:
+    case arrow::Type::DECIMAL64:
+    case arrow::Type::NA:
+    case arrow::Type::DURATION:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// Checks that the pages of a chunk lie side by side from its first data page to its end.
+inline void CheckOffsets(const std::vector<parquet::PageLocation>& pages, int64_t start, int64_t end, const std::string& where) {
+  EXPECT_EQ(pages.front().offset, start) << where;
+  EXPECT_EQ(pages.front().first_row_index, 0) << where;
+  for (size_t page = 1; page < pages.size(); ++page) {
+    EXPECT_EQ(pages[page].offset, pages[page - 1].offset + pages[page - 1].compressed_page_size) << where;
+    EXPECT_GT(pages[page].first_row_index, pages[page - 1].first_row_index) << where;
+  }
+  EXPECT_EQ(pages.back().offset + pages.back().compressed_page_size, end) << where;
+}
+
+/// Checks the statistics of a flat chunk against its values.
+inline void CheckStatistics(const parquet::ColumnChunkMetaData& chunk, const parquet::ColumnDescriptor& descriptor,
+                            const std::shared_ptr<arrow::ChunkedArray>& values, const std::string& where) {
+  EXPECT_EQ(chunk.num_values(), values->length()) << where;
+  auto statistics = chunk.encoded_statistics();
+  EXPECT_EQ(statistics->null_count, values->null_count()) << where;
+  if (IsComparable(descriptor, *values->type()) && statistics->has_min && statistics->has_max) {
+    const auto [low, high] = DecodeBounds(&descriptor, statistics->min(), statistics->max());
+    ExpectBounds(values, low, high,
+                 statistics->is_min_value_exact.value_or(true) && statistics->is_max_value_exact.value_or(true), where);
+  }
+  if (statistics->has_distinct_count) {
+    auto unique = arrow::compute::Unique(values).ValueOrDie();
+    EXPECT_EQ(statistics->distinct_count, unique->length() - (values->null_count() > 0)) << where;
+  }
+}
+
+/// Checks the column index of a flat chunk against the values of its pages.
+inline void CheckPageBounds(const parquet::ColumnIndex& index, const std::vector<parquet::PageLocation>& pages,
+                            const parquet::ColumnDescriptor& descriptor, const std::shared_ptr<arrow::ChunkedArray>& values,
+                            const std::string& where) {
+  ASSERT_EQ(index.null_pages().size(), pages.size()) << where;
+  for (size_t page = 0; page < pages.size(); ++page) {
+    const std::string page_where = fmt::format("{} page {}", where, page);
+    const int64_t first = pages[page].first_row_index;
+    const int64_t end = page + 1 < pages.size() ? pages[page + 1].first_row_index : values->length();
+    auto slice = values->Slice(first, end - first);
+    EXPECT_EQ(index.null_counts()[page], slice->null_count()) << page_where;
+    EXPECT_EQ(index.null_pages()[page], slice->null_count() == slice->length()) << page_where;
+    if (index.null_pages()[page] || !IsComparable(descriptor, *values->type())) continue;
+    const std::string& minimum = index.encoded_min_values()[page];
+    const std::string& maximum = index.encoded_max_values()[page];
+    const auto [low, high] = DecodeBounds(&descriptor, minimum, maximum);
+    ExpectBounds(slice, low, high, /*exact=*/std::max(minimum.size(), maximum.size()) < 60, page_where);
+  }
+}
+
+/// Checks the chunk and page metadata against the rows that Arrow's reader finds: all of it for flat columns, sizes and places
+/// for nested ones. Returns the number of pages.
 inline int64_t CheckMetadata(const std::string& path) {
-  auto file = arrow::io::ReadableFile::Open(path).ValueOrDie();
-  std::unique_ptr<parquet::ParquetFileReader> reader = parquet::ParquetFileReader::Open(file);
+  auto reader = parquet::ParquetFileReader::OpenFile(path);
   std::unique_ptr<parquet::arrow::FileReader> arrow_reader =
       parquet::arrow::OpenFile(arrow::io::ReadableFile::Open(path).ValueOrDie(), arrow::default_memory_pool()).ValueOrDie();
   auto metadata = reader->metadata();
   EXPECT_EQ(metadata->created_by(), "icebound version 0.1.0");
   auto page_index = reader->GetPageIndexReader();
-  int64_t pages = 0;
-  int64_t expected_offset = 4;
+  int64_t page_count = 0;
+  int64_t offset = 4;
   for (int group = 0; group < metadata->num_row_groups(); ++group) {
     auto row_group = metadata->RowGroup(group);
     auto rows = arrow_reader->ReadRowGroup(group).ValueOrDie();
-    EXPECT_EQ(row_group->file_offset(), expected_offset);
     auto group_index = page_index->RowGroup(group);
-    int64_t group_bytes = 0;
-    int64_t group_uncompressed_bytes = 0;
+    const int64_t group_offset = offset;
+    int64_t uncompressed_bytes = 0;
     for (int column = 0; column < metadata->num_columns(); ++column) {
       auto chunk = row_group->ColumnChunk(column);
-      const std::string where = fmt::format("{} row group {}", chunk->path_in_schema()->ToDotString(), group);
-      const auto* descriptor = metadata->schema()->Column(column);
-      const int64_t start = chunk->has_dictionary_page() ? chunk->dictionary_page_offset() : chunk->data_page_offset();
-      EXPECT_EQ(start, expected_offset) << where;
-      expected_offset += chunk->total_compressed_size();
-      group_bytes += chunk->total_compressed_size();
-      group_uncompressed_bytes += chunk->total_uncompressed_size();
-      auto offsets = group_index->GetOffsetIndex(column);
-      if (offsets == nullptr) {
-        ADD_FAILURE() << where << " has no offset index";
-        continue;
-      }
-      const auto& locations = offsets->page_locations();
-      EXPECT_EQ(locations.front().offset, chunk->data_page_offset()) << where;
-      EXPECT_EQ(locations.front().first_row_index, 0) << where;
-      for (size_t page = 1; page < locations.size(); ++page) {
-        EXPECT_EQ(locations[page].offset, locations[page - 1].offset + locations[page - 1].compressed_page_size) << where;
-        EXPECT_GT(locations[page].first_row_index, locations[page - 1].first_row_index) << where;
-      }
-      EXPECT_EQ(locations.back().offset + locations.back().compressed_page_size, expected_offset) << where;
-      pages += static_cast<int64_t>(locations.size());
-      if (descriptor->schema_node()->parent()->parent() != nullptr) continue;  // below, flat columns only
-      auto values = rows->column(
-          metadata->schema()->GetColumnRoot(column) == nullptr ? 0 : rows->schema()->GetFieldIndex(descriptor->name()));
-      EXPECT_EQ(chunk->num_values(), rows->num_rows()) << where;
-      auto statistics = chunk->encoded_statistics();
-      EXPECT_EQ(statistics->null_count, values->null_count()) << where;
-      const bool comparable =
-          descriptor->sort_order() != parquet::SortOrder::UNKNOWN && values->type()->id() != arrow::Type::DICTIONARY &&
-          values->type()->id() != arrow::Type::HALF_FLOAT && values->type()->id() != arrow::Type::EXTENSION &&
-          values->type()->id() != arrow::Type::FIXED_SIZE_BINARY && !arrow::is_decimal(values->type()->id()) &&
-          values->type()->id() != arrow::Type::NA && values->type()->id() != arrow::Type::DURATION;
-      if (comparable && statistics->has_min && statistics->has_max) {
-        const auto [low, high] = DecodeBounds(descriptor, statistics->min(), statistics->max());
-        ExpectBounds(values, low, high,
-                     statistics->is_min_value_exact.value_or(true) && statistics->is_max_value_exact.value_or(true), where);
-      }
-      if (statistics->has_distinct_count) {
-        auto unique = arrow::compute::Unique(values).ValueOrDie();
-        EXPECT_EQ(statistics->distinct_count, unique->length() - (values->null_count() > 0)) << where;
-      }
-      auto index = group_index->GetColumnIndex(column);
-      if (index == nullptr) continue;
-      EXPECT_EQ(index->null_pages().size(), locations.size()) << where;
-      for (size_t page = 0; page < locations.size(); ++page) {
-        const int64_t first = locations[page].first_row_index;
-        const int64_t end = page + 1 < locations.size() ? locations[page + 1].first_row_index : rows->num_rows();
-        auto slice = values->Slice(first, end - first);
-        EXPECT_EQ(index->null_counts()[page], slice->null_count()) << where << " page " << page;
-        EXPECT_EQ(index->null_pages()[page], slice->null_count() == slice->length()) << where << " page " << page;
-        if (!comparable || index->null_pages()[page]) continue;
-        const auto [low, high] = DecodeBounds(descriptor, index->encoded_min_values()[page], index->encoded_max_values()[page]);
-        ExpectBounds(slice, low, high,
-                     index->encoded_max_values()[page].size() < 64 && index->encoded_min_values()[page].size() < 64,
-                     where + fmt::format(" page {}", page));
-      }
+      const auto& descriptor = *metadata->schema()->Column(column);
+      const std::string where = fmt::format("{} row group {}", descriptor.path()->ToDotString(), group);
+      EXPECT_EQ(chunk->has_dictionary_page() ? chunk->dictionary_page_offset() : chunk->data_page_offset(), offset) << where;
+      offset += chunk->total_compressed_size();
+      uncompressed_bytes += chunk->total_uncompressed_size();
+      const auto offset_index = group_index->GetOffsetIndex(column);
+      const auto& pages = offset_index->page_locations();
+      CheckOffsets(pages, chunk->data_page_offset(), offset, where);
+      page_count += static_cast<int64_t>(pages.size());
+      if (descriptor.schema_node()->parent()->parent() != nullptr) continue;  // nested
+      const auto values = rows->GetColumnByName(descriptor.name());
+      CheckStatistics(*chunk, descriptor, values, where);
+      if (auto index = group_index->GetColumnIndex(column)) CheckPageBounds(*index, pages, descriptor, values, where);
     }
-    EXPECT_EQ(row_group->total_compressed_size(), group_bytes);
-    EXPECT_EQ(row_group->total_byte_size(), group_uncompressed_bytes);
+    EXPECT_EQ(row_group->file_offset(), group_offset);
+    EXPECT_EQ(row_group->total_compressed_size(), offset - group_offset);
+    EXPECT_EQ(row_group->total_byte_size(), uncompressed_bytes);
   }
-  return pages;
+  return page_count;
 }
 
 enum class Shape { kConstant, kFew, kMany, kSorted, kRuns, kMixed };

@@ -45,7 +45,8 @@ inline RowRanges Intersect(const RowRanges& left, const RowRanges& right) {
 
 /// True when a row of `ranges` lies in [begin, end).
 inline bool Overlaps(const RowRanges& ranges, int64_t begin, int64_t end) {
-  auto first = std::upper_bound(ranges.begin(), ranges.end(), begin, [](int64_t row, const RowRange& range) { return row < range.end; });
+  auto first =
+      std::upper_bound(ranges.begin(), ranges.end(), begin, [](int64_t row, const RowRange& range) { return row < range.end; });
   return begin < end && first != ranges.end() && first->begin < end;
 }
 

@@ -58,7 +58,8 @@ arrow::Status Start(void* handle, arrow::Status (**finalize)()) {
   symbols.Find("_ZN5arrow2fs15IsS3InitializedEv", &is_initialized);
   symbols.Find("_ZN5arrow2fs12InitializeS3ERKNS0_15S3GlobalOptionsE", &initialize);
   symbols.Find("_ZN5arrow2fs17EnsureS3FinalizedEv", &end);
-  if (!symbols.missing().empty()) return MakeError(ErrorKind::kUnsupported, "this Arrow was built without S3 ({} is missing)", symbols.missing());
+  if (!symbols.missing().empty())
+    return MakeError(ErrorKind::kUnsupported, "this Arrow was built without S3 ({} is missing)", symbols.missing());
   if (is_initialized()) return arrow::Status::OK();
   arrow::fs::S3GlobalOptions options;
   options.log_level = arrow::fs::S3LogLevel::Off;
@@ -74,15 +75,20 @@ arrow::Result<S3Library> Load() {
   Symbols symbols(handle);
   symbols.Find("_ZN5arrow2fs9S3Options8DefaultsEv", &library.default_options);
   symbols.Find("_ZN5arrow2fs9S3Options9AnonymousEv", &library.anonymous_options);
-  symbols.Find("_ZN5arrow2fs9S3Options13FromAccessKeyERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES9_S9_", &library.key_options);
+  symbols.Find("_ZN5arrow2fs9S3Options13FromAccessKeyERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES9_S9_",
+               &library.key_options);
   symbols.Find(
-      "_ZN5arrow2fs9S3Options30ConfigureAssumeRoleCredentialsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES9_S9_iRKSt10shared_ptrIN3Aws3STS9"
+      "_ZN5arrow2fs9S3Options30ConfigureAssumeRoleCredentialsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES9_S9_"
+      "iRKSt10shared_ptrIN3Aws3STS9"
       "STSClientEE",
       &library.assume_role);
-  symbols.Find("_ZN5arrow2fs14S3ProxyOptions7FromUriERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", &library.proxy_options);
-  symbols.Find("_ZN5arrow2fs21ResolveS3BucketRegionERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", &library.bucket_region);
+  symbols.Find("_ZN5arrow2fs14S3ProxyOptions7FromUriERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+               &library.proxy_options);
+  symbols.Find("_ZN5arrow2fs21ResolveS3BucketRegionERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+               &library.bucket_region);
   symbols.Find("_ZN5arrow2fs12S3FileSystem4MakeERKNS0_9S3OptionsERKNS_2io9IOContextE", &library.make);
-  if (!symbols.missing().empty()) return MakeError(ErrorKind::kUnsupported, "this Arrow was built without S3 ({} is missing)", symbols.missing());
+  if (!symbols.missing().empty())
+    return MakeError(ErrorKind::kUnsupported, "this Arrow was built without S3 ({} is missing)", symbols.missing());
   ARROW_RETURN_NOT_OK(Start(handle, &library.finalize));
   return library;
 }
@@ -100,10 +106,11 @@ arrow::Result<const S3Library*> LoadS3Library() {
   return &g_library;
 }
 
-arrow::Result<std::shared_ptr<arrow::fs::S3FileSystem>> S3Library::Make(const arrow::fs::S3Options& options, const arrow::io::IOContext& context) const {
+arrow::Result<std::shared_ptr<arrow::fs::S3FileSystem>> S3Library::Make(const arrow::fs::S3Options& options,
+                                                                        const arrow::io::IOContext& context) const {
   auto file_system = make(options, context);
-  // Exit handlers run last in, first out, mixed with the destructors of static objects. Registered only now, behind the objects that the library makes
-  // with its first client, ours runs while they are there.
+  // Exit handlers run last in, first out, mixed with the destructors of static objects. Registered only now, behind the objects
+  // that the library makes with its first client, ours runs while they are there.
   static const bool arranged = finalize == nullptr || std::atexit([] { IgnoreError(g_library.finalize()); }) == 0;
   (void)arranged;
   return file_system;

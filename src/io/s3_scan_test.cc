@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading from a real S3 server; tests/servers/s3_server.sh starts one and sets the variables. Without it these tests are skipped.
+// Reading from a real S3 server; tests/servers/s3_server.sh starts one and sets the variables. Without it these tests are
+// skipped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,13 +15,14 @@ namespace {
 
 using testing::ArrayOf;
 using testing::Engine;
-using testing::WriteFile;
 using ::testing::HasSubstr;
+using testing::WriteFile;
 
 class S3 : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (std::getenv("ICEBOUND_TEST_S3_ENDPOINT") == nullptr) GTEST_SKIP() << "no S3 server: run through tests/servers/s3_server.sh";
+    if (std::getenv("ICEBOUND_TEST_S3_ENDPOINT") == nullptr)
+      GTEST_SKIP() << "no S3 server: run through tests/servers/s3_server.sh";
     folder_ = std::getenv("ICEBOUND_TEST_S3_FOLDER");
     properties_ = {{"s3.endpoint", std::getenv("ICEBOUND_TEST_S3_ENDPOINT")},
                    {"s3.access-key-id", std::getenv("ICEBOUND_TEST_S3_KEY")},
@@ -41,18 +43,20 @@ class S3 : public ::testing::Test {
 std::shared_ptr<arrow::Table> Numbers(int64_t begin, int64_t end) {
   arrow::Int64Builder ids;
   arrow::StringBuilder texts;
-  for (int64_t i = begin; i < end; ++i) EXPECT_TRUE(ids.Append(i).ok() && texts.Append(fmt::format("text of {}", i * 7919 % 100003)).ok());
+  for (int64_t i = begin; i < end; ++i)
+    EXPECT_TRUE(ids.Append(i).ok() && texts.Append(fmt::format("text of {}", i * 7919 % 100003)).ok());
   return arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int64()), arrow::field("t", arrow::utf8())}),
                             {ids.Finish().ValueOrDie(), texts.Finish().ValueOrDie()});
 }
 
 TEST_F(S3, ScansATableOfManyFiles) {
   constexpr int64_t kRows = 30000;
-  for (int i = 0; i < 5; ++i) WriteFile(Behind(fmt::format("many/part={}/f.parquet", i)), *Numbers(i * kRows, (i + 1) * kRows), {.row_group_rows = 7000});
+  for (int i = 0; i < 5; ++i)
+    WriteFile(Behind(fmt::format("many/part={}/f.parquet", i)), *Numbers(i * kRows, (i + 1) * kRows), {.row_group_rows = 7000});
   std::ofstream(Behind("many/_SUCCESS")) << "";
   Engine engine(64, 1, properties_);
-  for (const std::string& name : {std::string("many"), std::string("many/"), std::string("many/*/f.parquet"), std::string("many/**/*.parquet"),
-                                  std::string("many/part={0,1,2,3,4}/f.parquet")}) {
+  for (const std::string& name : {std::string("many"), std::string("many/"), std::string("many/*/f.parquet"),
+                                  std::string("many/**/*.parquet"), std::string("many/part={0,1,2,3,4}/f.parquet")}) {
     SCOPED_TRACE(name);
     const auto table = testing::ReadTable(Uri(name), &engine);
     ASSERT_TRUE(table.ok()) << table.status().ToString();
@@ -63,7 +67,8 @@ TEST_F(S3, ScansATableOfManyFiles) {
 
 TEST_F(S3, ReadsInRangesWithinTheLimit) {
   constexpr int64_t kRows = 400000;
-  WriteFile(Behind("large.parquet"), *Numbers(0, kRows), {.row_group_rows = 100000, .adjust = [](auto* builder) { builder->disable_dictionary(); }});
+  WriteFile(Behind("large.parquet"), *Numbers(0, kRows),
+            {.row_group_rows = 100000, .adjust = [](auto* builder) { builder->disable_dictionary(); }});
   const auto file_bytes = static_cast<int64_t>(std::filesystem::file_size(Behind("large.parquet")));
   Engine engine(32, 2, properties_);
   auto table = engine.Open(Uri("large.parquet")).ValueOrDie();

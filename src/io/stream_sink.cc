@@ -10,7 +10,8 @@ namespace {
 /// A format on a stream, and the file behind the stream when there is one.
 class FormatSink final : public runtime::BatchSink {
  public:
-  FormatSink(runtime::QueryContext* context, const std::string& format) : consumer_(context->ledger.AddConsumer(format + " writer")) {}
+  FormatSink(runtime::QueryContext* context, const std::string& format)
+      : consumer_(context->ledger.AddConsumer(format + " writer")) {}
   ~FormatSink() override { Abort(); }
 
   arrow::Status OpenStream(arrow::io::OutputStream* out, const std::string& format, const CopyOptions& options,

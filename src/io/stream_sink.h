@@ -14,8 +14,8 @@
 
 namespace icebound::io {
 
-/// Rows to an open stream (standard output) in one of the formats of batch_format.h. The stream is flushed but not closed; it and `context` must
-/// outlive the sink. What was written before an Abort has left already.
+/// Rows to an open stream (standard output) in one of the formats of batch_format.h. The stream is flushed but not closed; it and
+/// `context` must outlive the sink. What was written before an Abort has left already.
 arrow::Result<std::unique_ptr<runtime::BatchSink>> MakeStreamSink(arrow::io::OutputStream* out, const std::string& format,
                                                                   std::shared_ptr<arrow::Schema> schema,
                                                                   runtime::QueryContext* context);

@@ -31,7 +31,8 @@ arrow::Result<int64_t> ThriftWalker::ReadInteger() {
 }
 
 arrow::Status ThriftWalker::Advance(int64_t count) {
-  if (count < 0 || count > size_ - offset_) return arrow::Status::Invalid("a length of ", count, " bytes where ", size_ - offset_, " are left");
+  if (count < 0 || count > size_ - offset_)
+    return arrow::Status::Invalid("a length of ", count, " bytes where ", size_ - offset_, " are left");
   offset_ += count;
   return arrow::Status::OK();
 }
@@ -56,11 +57,13 @@ arrow::Result<ThriftWalker::ListHead> ThriftWalker::ReadList() {
   ListHead list{.size = head >> 4, .type = static_cast<ThriftType>(head & 0x0f)};
   if (list.size == 15) {
     ARROW_ASSIGN_OR_RAISE(const uint64_t size, ReadVarint());
-    if (size > static_cast<uint64_t>(std::numeric_limits<int32_t>::max())) return arrow::Status::Invalid("a list of ", size, " elements");
+    if (size > static_cast<uint64_t>(std::numeric_limits<int32_t>::max()))
+      return arrow::Status::Invalid("a list of ", size, " elements");
     list.size = static_cast<int64_t>(size);
   }
   // Every element takes at least a byte: a longer list than the bytes left is a lie, found here rather than element by element.
-  if (list.size > size_ - offset_) return arrow::Status::Invalid("a list of ", list.size, " elements where ", size_ - offset_, " bytes are left");
+  if (list.size > size_ - offset_)
+    return arrow::Status::Invalid("a list of ", list.size, " elements where ", size_ - offset_, " bytes are left");
   if (list.type == ThriftType::kStop || list.type > ThriftType::kStruct) return arrow::Status::Invalid("a list of unknown type");
   return list;
 }

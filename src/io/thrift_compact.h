@@ -40,12 +40,12 @@ enum class ThriftType : uint8_t {
   kStruct = 12,
 };
 
-/// Where the bytes come from: asked for the part from `offset` on, gives at least one byte (at most what it likes), empty at the end. The view lives
-/// until the next call.
+/// Where the bytes come from: asked for the part from `offset` on, gives at least one byte (at most what it likes), empty at the
+/// end. The view lives until the next call.
 using ThriftSource = std::function<arrow::Result<std::string_view>(int64_t offset)>;
 
-/// Reads forward over a source. Every value is bounded by the source's end and nesting by kMaxDepth, so no input makes it loop or recurse without end.
-/// Errors are plain arrow::Status::Invalid: the caller knows which file they are about. Not thread safe.
+/// Reads forward over a source. Every value is bounded by the source's end and nesting by kMaxDepth, so no input makes it loop or
+/// recurse without end. Errors are plain arrow::Status::Invalid: the caller knows which file they are about. Not thread safe.
 class ThriftWalker {
  public:
   struct FieldHead {

@@ -7,8 +7,8 @@
 //
 // baseline   resident bytes of the process when the session starts (command line: MeasureBaseline of process_tuning.h), or what
 //            the host already holds (library in a host: growth counts, so baseline is 0 and P is the limit + 50 MiB on top of it)
-// libraries  16 MiB (22 in a host) for the code and tables of the libraries that queries touch later; where the process is ours, a
-//            guard drops them when the resident size comes near P (resident_guard.h)
+// libraries  16 MiB (22 in a host) for the code and tables of the libraries that queries touch later; where the process is ours,
+//            a guard drops them when the resident size comes near P (resident_guard.h)
 // emergency  4 MiB, never lent: building errors, and the spill path, must always be able to run
 // grants     what consumers share. Two doors lead in: MemoryConsumer::Reserve for our own structures, and
 //            MemoryConsumer::pool(), an arrow::MemoryPool that reserves before it allocates, for every Arrow buffer.

@@ -16,8 +16,9 @@ class ParquetTableSource final : public plan::TableSource {
   std::string Describe() const override { return table_->Describe(); }
   arrow::Result<std::unique_ptr<runtime::StreamSource>> Scan(const plan::ScanRequest& request,
                                                              runtime::QueryContext* context) const override {
-    return table_->Scan({.projection = request.projection, .filters = request.filters, .limit = request.limit, .ordered = request.ordered},
-                        context);
+    return table_->Scan(
+        {.projection = request.projection, .filters = request.filters, .limit = request.limit, .ordered = request.ordered},
+        context);
   }
 
  private:

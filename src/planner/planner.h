@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From what to how: turns an optimized logical plan into operators and chooses the algorithm of each. The only caller of operator constructors.
+// From what to how: turns an optimized logical plan into operators and chooses the algorithm of each. The only caller of operator
+// constructors.
 #pragma once
 
 #include <arrow/result.h>
@@ -14,7 +15,8 @@
 
 namespace icebound::planner {
 
-/// Builds the operators of `plan`. `context` and `file_systems` must outlive them. Opens scans and output files; runs nothing yet.
+/// Builds the operators of `plan`. `context` and `file_systems` must outlive them. Opens scans and output files; runs nothing
+/// yet.
 arrow::Result<std::unique_ptr<exec::Operator>> PlanOperators(const plan::LogicalPlan& plan, runtime::QueryContext* context,
                                                              io::FileSystems* file_systems);
 

@@ -11,8 +11,8 @@
 
 namespace icebound::planner {
 
-/// A registered Arrow reader as a table: one stream, scanned once. Its batches are the caller's memory: they are passed on as they come, cut to the
-/// session's batch size. Thread safe.
+/// A registered Arrow reader as a table: one stream, scanned once. Its batches are the caller's memory: they are passed on as
+/// they come, cut to the session's batch size. Thread safe.
 class ReaderTable final : public plan::TableSource {
  public:
   ReaderTable(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader)

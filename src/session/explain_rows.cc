@@ -25,15 +25,16 @@ std::unique_ptr<exec::Operator> MakeExplainRows(runtime::QueryContext* context, 
 }
 
 std::string OperatorTable(const QueryMetrics& metrics) {
-  std::string text = fmt::format("{:<32} {:>14} {:>9} {:>11} {:>11} {:>6}\n", "operator", "rows", "seconds", "peak", "spilled", "levels");
+  std::string text =
+      fmt::format("{:<32} {:>14} {:>9} {:>11} {:>11} {:>6}\n", "operator", "rows", "seconds", "peak", "spilled", "levels");
   for (const OperatorMetrics& row : metrics.operators) {
-    text += fmt::format("{:<32} {:>14} {:>9.3f} {:>11} {:>11} {:>6}\n", row.name, row.rows, row.seconds, FormatBytes(row.peak_bytes),
-                        FormatBytes(row.spilled_bytes), row.spill_levels);
+    text += fmt::format("{:<32} {:>14} {:>9.3f} {:>11} {:>11} {:>6}\n", row.name, row.rows, row.seconds,
+                        FormatBytes(row.peak_bytes), FormatBytes(row.spilled_bytes), row.spill_levels);
   }
   text += fmt::format("\nwall {:.3f} s, cpu {:.3f} s, ledger peak {}, resident peak {} (limit {}), spilled {} in {} files\n",
                       metrics.wall_seconds, metrics.cpu_seconds, FormatBytes(metrics.peak_ledger_bytes),
-                      FormatBytes(metrics.peak_rss_bytes), FormatBytes(metrics.memory_limit_bytes), FormatBytes(metrics.spilled_bytes),
-                      metrics.spill_files);
+                      FormatBytes(metrics.peak_rss_bytes), FormatBytes(metrics.memory_limit_bytes),
+                      FormatBytes(metrics.spilled_bytes), metrics.spill_files);
   return text;
 }
 

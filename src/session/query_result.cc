@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "io/make_sink.h"
-#include "io/stream_sink.h"
 #include "io/parquet_writer.h"
+#include "io/stream_sink.h"
 
 namespace icebound {
 namespace {
@@ -15,7 +15,8 @@ namespace {
 /// The rows as Arrow's reader; the batches belong to the session, which it keeps alive.
 class StatementReader final : public arrow::RecordBatchReader {
  public:
-  StatementReader(std::shared_ptr<SessionImpl> session, std::shared_ptr<arrow::Schema> schema, std::unique_ptr<Statement> statement)
+  StatementReader(std::shared_ptr<SessionImpl> session, std::shared_ptr<arrow::Schema> schema,
+                  std::unique_ptr<Statement> statement)
       : session_(std::move(session)), schema_(std::move(schema)), statement_(std::move(statement)) {}
   ~StatementReader() override { statement_->Close(); }
 
@@ -59,12 +60,14 @@ QueryResult::~QueryResult() {
 }
 
 arrow::Result<std::unique_ptr<Statement>> QueryResult::Take() {
-  if (statement_ == nullptr) return MakeError(ErrorKind::kInvalidInput, "this result has already been read: run the statement again");
+  if (statement_ == nullptr)
+    return MakeError(ErrorKind::kInvalidInput, "this result has already been read: run the statement again");
   return std::move(statement_);
 }
 
 arrow::Status QueryResult::Prepare() {
-  if (statement_ == nullptr) return MakeError(ErrorKind::kInvalidInput, "this result has already been read: run the statement again");
+  if (statement_ == nullptr)
+    return MakeError(ErrorKind::kInvalidInput, "this result has already been read: run the statement again");
   return statement_->Prepare();
 }
 

@@ -31,8 +31,7 @@ class QueryResult final : public Result {
   /// The statement, which can be taken once.
   arrow::Result<std::unique_ptr<Statement>> Take();
   /// Pulls every row into the sink that `make_sink` gives; all or nothing.
-  arrow::Result<int64_t> WriteTo(
-      const std::function<arrow::Result<std::unique_ptr<runtime::BatchSink>>(Statement&)>& make_sink);
+  arrow::Result<int64_t> WriteTo(const std::function<arrow::Result<std::unique_ptr<runtime::BatchSink>>(Statement&)>& make_sink);
 
   const std::shared_ptr<SessionImpl> session_;
   const std::shared_ptr<arrow::Schema> schema_;

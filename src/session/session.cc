@@ -94,7 +94,8 @@ arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view text, cons
   options.pool = resources_.ledger->pool();
   options.statement_time_us = statement.context().statement_time_us;
   ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(text, catalog_, options));
-  ARROW_ASSIGN_OR_RAISE(bound.plan, optimizer::Optimize(bound.plan, {.pool = options.pool, .statement_time_us = options.statement_time_us}));
+  ARROW_ASSIGN_OR_RAISE(bound.plan,
+                        optimizer::Optimize(bound.plan, {.pool = options.pool, .statement_time_us = options.statement_time_us}));
   return bound;
 }
 

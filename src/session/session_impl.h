@@ -14,7 +14,8 @@
 
 namespace icebound {
 
-/// The session behind the public face: resources, the table catalog, and the road from text to a planned statement. Thread safety as Session says.
+/// The session behind the public face: resources, the table catalog, and the road from text to a planned statement. Thread safety
+/// as Session says.
 class SessionImpl final : public Session, public std::enable_shared_from_this<SessionImpl> {
  public:
   static arrow::Result<std::shared_ptr<SessionImpl>> Make(const BoundedSessionConfig& config);

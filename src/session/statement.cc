@@ -65,8 +65,7 @@ QueryMetrics StatementMetrics::Snapshot() const {
 }
 
 Statement::Statement(SessionResources& resources, std::shared_ptr<StatementMetrics> metrics)
-    : metrics_(std::move(metrics)),
-      context_{*resources.ledger, *resources.disk, resources.cancellation, metrics_->registry()} {
+    : metrics_(std::move(metrics)), context_{*resources.ledger, *resources.disk, resources.cancellation, metrics_->registry()} {
   context_.threads = resources.threads;
   context_.batch_rows = resources.batch_rows;
   context_.statement_time_us = NowMicroseconds();

@@ -45,7 +45,8 @@ class StatementMetrics {
   std::optional<QueryMetrics> final_;  // guarded by mutex_: set by MarkFinished
 };
 
-/// One planned statement: the context its operators run in and the operators themselves. Lives until its rows are read or dropped. One thread at a time.
+/// One planned statement: the context its operators run in and the operators themselves. Lives until its rows are read or
+/// dropped. One thread at a time.
 class Statement {
  public:
   Statement(SessionResources& resources, std::shared_ptr<StatementMetrics> metrics);
@@ -62,7 +63,8 @@ class Statement {
   /// Runs the breakers, so that Next() has rows at once. Idempotent.
   arrow::Status Prepare();
 
-  /// The next batch of the answer; runs the breakers first when this is the first call. nullptr at the end, when everything is freed.
+  /// The next batch of the answer; runs the breakers first when this is the first call. nullptr at the end, when everything is
+  /// freed.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next();
 
   /// Stops and frees operators, spill files and memory. Idempotent.

@@ -49,7 +49,8 @@ arrow::Result<std::unique_ptr<BatchFormat>> MakeIpcFormat(const CopyOptions& opt
   return std::make_unique<IpcFormat>(std::move(target));
 }
 
-arrow::Result<std::vector<std::shared_ptr<arrow::StringArray>>> ColumnsAsText(const arrow::RecordBatch& batch, arrow::MemoryPool* pool) {
+arrow::Result<std::vector<std::shared_ptr<arrow::StringArray>>> ColumnsAsText(const arrow::RecordBatch& batch,
+                                                                              arrow::MemoryPool* pool) {
   std::vector<std::shared_ptr<arrow::StringArray>> columns;
   const expr::EvalContext eval{.pool = pool};
   for (int i = 0; i < batch.num_columns(); ++i) {
@@ -65,13 +66,15 @@ arrow::Result<std::vector<std::shared_ptr<arrow::StringArray>>> ColumnsAsText(co
   return columns;
 }
 
-arrow::Result<std::unique_ptr<BatchFormat>> MakeBatchFormat(std::string_view format, const CopyOptions& options, FormatTarget target) {
+arrow::Result<std::unique_ptr<BatchFormat>> MakeBatchFormat(std::string_view format, const CopyOptions& options,
+                                                            FormatTarget target) {
   if (format == "csv") return MakeCsvFormat(options, std::move(target));
   if (format == "json") return MakeJsonFormat(options, std::move(target), /*lines=*/false);
   if (format == "jsonl") return MakeJsonFormat(options, std::move(target), /*lines=*/true);
   if (format == "arrow") return MakeIpcFormat(options, std::move(target));
   if (format == "table") return MakeTableFormat(options, std::move(target));
-  return MakeError(ErrorKind::kInvalidInput, "unknown output format \"{}\": known are parquet, csv, json, jsonl and arrow", format);
+  return MakeError(ErrorKind::kInvalidInput, "unknown output format \"{}\": known are parquet, csv, json, jsonl and arrow",
+                   format);
 }
 
 }  // namespace icebound::io

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formats that write rows one after another: what a file (make_sink.cc) and standard output (stream_sink.cc) share. Parquet is not one of
-// them: it needs a file and has its own writer.
+// The formats that write rows one after another: what a file (make_sink.cc) and standard output (stream_sink.cc) share. Parquet
+// is not one of them: it needs a file and has its own writer.
 //
 //   csv      RFC 4180, a header line, NULL as nothing and the empty string as ""; options: delimiter, header, null
-//   json     one array of objects;  jsonl: an object a line. Integers and floats are numbers (NaN and infinities strings), decimals strings, dates and times
-//            ISO 8601 (zoned ones in UTC with Z), binary base64, UUIDs text, lists arrays, structs objects, maps arrays of {"key", "value"}
+//   json     one array of objects;  jsonl: an object a line. Integers and floats are numbers (NaN and infinities strings),
+//            decimals strings, dates and times ISO 8601 (zoned ones in UTC with Z), binary base64, UUIDs text, lists arrays,
+//            structs objects, maps arrays of {"key", "value"}
 //   arrow    the Arrow IPC file format
 //   table    columns aligned for people, widths from the first batch
 #pragma once
@@ -40,14 +41,16 @@ struct FormatTarget {
 };
 
 /// kInvalidInput for an unknown format, or an option that is not one of the format's.
-arrow::Result<std::unique_ptr<BatchFormat>> MakeBatchFormat(std::string_view format, const CopyOptions& options, FormatTarget target);
+arrow::Result<std::unique_ptr<BatchFormat>> MakeBatchFormat(std::string_view format, const CopyOptions& options,
+                                                            FormatTarget target);
 
 arrow::Result<std::unique_ptr<BatchFormat>> MakeCsvFormat(const CopyOptions& options, FormatTarget target);
 arrow::Result<std::unique_ptr<BatchFormat>> MakeJsonFormat(const CopyOptions& options, FormatTarget target, bool lines);
 arrow::Result<std::unique_ptr<BatchFormat>> MakeIpcFormat(const CopyOptions& options, FormatTarget target);
 arrow::Result<std::unique_ptr<BatchFormat>> MakeTableFormat(const CopyOptions& options, FormatTarget target);
 
-/// Bytes on their way to a stream, in pieces of about 64 KiB; what is larger goes straight through, so that memory stays small whatever a cell holds.
+/// Bytes on their way to a stream, in pieces of about 64 KiB; what is larger goes straight through, so that memory stays small
+/// whatever a cell holds.
 class TextBuffer {
  public:
   explicit TextBuffer(arrow::io::OutputStream* out) : out_(out) { text_.reserve(kFlushBytes); }
@@ -73,6 +76,7 @@ class TextBuffer {
 };
 
 /// The columns of a batch as SQL's text (CAST AS text), for csv and table. Nested values come in Arrow's notation.
-arrow::Result<std::vector<std::shared_ptr<arrow::StringArray>>> ColumnsAsText(const arrow::RecordBatch& batch, arrow::MemoryPool* pool);
+arrow::Result<std::vector<std::shared_ptr<arrow::StringArray>>> ColumnsAsText(const arrow::RecordBatch& batch,
+                                                                              arrow::MemoryPool* pool);
 
 }  // namespace icebound::io

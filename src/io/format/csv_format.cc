@@ -65,10 +65,12 @@ arrow::Result<std::unique_ptr<BatchFormat>> MakeCsvFormat(const CopyOptions& opt
   ARROW_RETURN_NOT_OK(CheckOptionNames(options, std::vector<std::string_view>{"format", "delimiter", "header", "null"}, "csv"));
   const std::string delimiter = TextOption(options, "delimiter").value_or(",");
   if (delimiter.size() != 1 || delimiter == "\"" || delimiter == "\n" || delimiter == "\r") {
-    return MakeError(ErrorKind::kInvalidInput, "the option delimiter must be one character other than a quote or a line end, not \"{}\"", delimiter);
+    return MakeError(ErrorKind::kInvalidInput,
+                     "the option delimiter must be one character other than a quote or a line end, not \"{}\"", delimiter);
   }
   ARROW_ASSIGN_OR_RAISE(const auto header, BooleanOption(options, "header"));
-  return std::make_unique<CsvFormat>(std::move(target), delimiter, TextOption(options, "null").value_or(""), header.value_or(true));
+  return std::make_unique<CsvFormat>(std::move(target), delimiter, TextOption(options, "null").value_or(""),
+                                     header.value_or(true));
 }
 
 }  // namespace icebound::io

@@ -36,7 +36,8 @@ arrow::Status AppendDouble(double value, TextBuffer* out) {
   return out->Append(fmt::format("{}", value));
 }
 
-/// Writes the values of one array as JSON. Types whose SQL text is their JSON text (numbers, dates, decimals) come cast to text beside it.
+/// Writes the values of one array as JSON. Types whose SQL text is their JSON text (numbers, dates, decimals) come cast to text
+/// beside it.
 class JsonColumn {
  public:
   static arrow::Result<std::unique_ptr<JsonColumn>> Make(std::shared_ptr<arrow::Array> values, arrow::MemoryPool* pool) {

@@ -12,7 +12,8 @@ constexpr size_t kWidestPadding = 60;
 
 /// Characters of UTF-8 text (not columns of the terminal: wide characters count once).
 size_t Characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }));
 }
 
 bool AlignsRight(const arrow::DataType& type) { return arrow::is_numeric(type.id()) || arrow::is_decimal(type.id()); }

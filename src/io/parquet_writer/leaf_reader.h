@@ -40,8 +40,8 @@ class LeafReader {
   /// `array` comes from ReadableLeaf. `validity`, when given, has a bit for each of its slots and stands in for its own bitmap: a
   /// leaf below a null struct is null whatever its own bitmap says. kUnsupported when the type of the array cannot become the
   /// physical type of `descriptor`.
-  static arrow::Result<LeafReader> Make(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor, LeafScratch* scratch,
-                                        const uint8_t* validity = nullptr);
+  static arrow::Result<LeafReader> Make(const arrow::Array& array, const parquet::ColumnDescriptor& descriptor,
+                                        LeafScratch* scratch, const uint8_t* validity = nullptr);
 
   /// The next `count` non-null values: 4 or 8 bytes each, the declared length for FIXED_LEN_BYTE_ARRAY, a byte (0 or 1) for
   /// BOOLEAN.

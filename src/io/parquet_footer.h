@@ -6,13 +6,11 @@
 // more than a gigabyte for 100,000 row groups of ten columns. So the footer is never built whole:
 //
 //   1. Read() walks its bytes once, a block at a time, and keeps: the schema, what is needed to read it (writer, column orders,
-//   the stored Arrow schema in
-//      plain types), the row counts, and where in the file each *page* of row groups lies: consecutive row groups of about 64
-//      KiB of footer.
+//      the stored Arrow schema in plain types), the row counts, and where in the file each *page* of row groups lies:
+//      consecutive row groups of about 64 KiB of footer.
 //   2. LoadPage() reads the bytes of one page, puts the schema before them, and lets the Parquet library build that small
-//   footer. Threads share the
-//      pages in use; a page's memory is reserved before it is built and goes with its last user, the latest page's when there is
-//      a later one.
+//      footer. Threads share the pages in use; a page's memory is reserved before it is built and goes with its last user, the
+//      latest page's when there is a later one.
 #pragma once
 
 #include <arrow/result.h>

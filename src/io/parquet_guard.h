@@ -3,17 +3,16 @@
 // The wall between the Parquet library, which throws, and the rest of icebound, which returns arrow::Status. Every call into
 // parquet:: that may throw goes through GuardParquet; nothing else in the project catches exceptions of that library.
 //
-//   ARROW_ASSIGN_OR_RAISE(auto reader, GuardParquet(ErrorKind::kCorruptData, [&] { return "reading " + path; }, [&]() ->
-//   arrow::Result<...> {
-//     return parquet::ParquetFileReader::Open(...);
-//   }));
+//   return GuardParquet(ErrorKind::kCorruptData, [&] { return "reading " + path; }, [&]() -> arrow::Status {
+//     reader = parquet::ParquetFileReader::Open(...);
+//     return arrow::Status::OK();
+//   });
 //
 // What a failure becomes:
 //   - a status that already has an ErrorKind keeps it (our memory pool, our files): exceptions carry it through Parquet unharmed;
 //   - out of memory (std::bad_alloc too) becomes kMemoryLimit, "not implemented" becomes kUnsupported, cancellation stays;
 //   - everything else gets the kind the caller named: kCorruptData when reading, kIo or kInternal when writing. Readers can
-//   afford that
-//     because their files report input/output failures with a kind of their own (see input_file.h).
+//     afford that because their files report input/output failures with a kind of their own (see input_file.h).
 #pragma once
 
 #include <arrow/result.h>

@@ -4,13 +4,12 @@
 //
 //   1. RowGroupMayMatch: the statistics of the row group's column chunks against all conjuncts;
 //   2. SelectRows: for each conjunct over one column with a page index, the bounds of every page; the pages that may match give
-//   row ranges, which are
-//      intersected over the conjuncts (pages of different columns end at different rows).
+//      row ranges, which are intersected over the conjuncts (pages of different columns end at different rows).
 //
 // Bounds are used only where the Parquet specification vouches for them: columns whose order the file defines and this library
 // knows, not INT96, not nested. NaN bounds are dropped, and a bound of zero stands for both zeros. A truncated string is a bound
-// all the same: a minimum was cut, a maximum was cut and rounded up. Source: Apache Parquet, parquet.thrift (Statistics,
-// ColumnOrder, ColumnIndex) and PageIndex.md.
+// all the same: a minimum was cut, a maximum was cut and rounded up.
+// Source: Apache Parquet, parquet.thrift (Statistics, ColumnOrder, ColumnIndex) and PageIndex.md.
 #pragma once
 
 #include <arrow/result.h>

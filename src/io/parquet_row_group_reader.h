@@ -4,14 +4,13 @@
 //
 // Arrow's column readers do the decoding; around them
 //   - the Parquet library gets its row group from us: metadata of one footer page instead of the whole footer, and column
-//   streams that read page by page
-//     (parquet_column_stream.h) instead of a chunk at once;
+//     streams that read page by page (parquet_column_stream.h) instead of a chunk at once;
 //   - pages that hold no wanted row are left out of the streams when the file has an offset index. A column then delivers the
-//   rows of the pages that are
-//     left, its *segments*; rows of a segment that nobody wants are decoded and dropped, so that the columns of a batch agree;
+//     rows of the pages that are left, its *segments*; rows of a segment that nobody wants are decoded and dropped, so that the
+//     columns of a batch agree;
 //   - the rows of a batch follow from their width: estimated from the footer before the first batch, measured after it;
-//   - when memory is refused for a batch, the row group is opened again at that row with batches an eighth as long, down to one
-//   row.
+//   - when memory is refused for a batch, the row group is opened again at that row with batches an eighth as long, down to
+//     one row.
 //
 // Source of the page selection: Apache Parquet, PageIndex.md ("page index: row ranges").
 #pragma once

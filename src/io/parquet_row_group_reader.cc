@@ -181,8 +181,14 @@ arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Mak
       [&]() -> arrow::Status {
         auto file = std::make_unique<parquet::ParquetFileReader>();
         file->Open(std::move(source));
-        ARROW_ASSIGN_OR_RAISE(reader->file_reader_, parquet::arrow::FileReader::Make(consumer->pool(), std::move(file),
-                                                                                     ReadProperties(consumer->pool())));
+        parquet::ArrowReaderProperties properties = ReadProperties(consumer->pool());
+        const parquet::SchemaDescriptor& descriptor = *reader->footer_->head()->schema();
+        for (const ColumnSource& column : reader->options_.columns) {
+          if (!column.as_dictionary) continue;
+          properties.set_read_dictionary(descriptor.ColumnIndex(*descriptor.group_node()->field(column.field_index)), true);
+        }
+        ARROW_ASSIGN_OR_RAISE(reader->file_reader_,
+                              parquet::arrow::FileReader::Make(consumer->pool(), std::move(file), properties));
         return arrow::Status::OK();
       });
   ARROW_RETURN_NOT_OK(status);

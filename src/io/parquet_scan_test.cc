@@ -285,6 +285,32 @@ TEST(ParquetScan, DictionaryOfWideStringsStaysInTheLimit) {
   EXPECT_LE(engine.ledger->peak_bytes(), engine.ledger->granted_bytes());
 }
 
+TEST(ParquetScan, SmallDictionariesMayBeKept) {
+  Directory directory;
+  constexpr int64_t kRows = 50000;
+  const auto colours = Strings(kRows, [](int64_t i) { return fmt::format("colour {}", i % 7); });
+  const auto texts = Strings(kRows, [](int64_t i) { return fmt::format("a text of its own {}", i); });
+  const auto table = TableOf({{"c", colours}, {"t", texts}, {"id", Sequence(0, kRows)}});
+  WriteFile(directory / "1.parquet", *table, {.row_group_rows = 20000});
+  // The second file has no dictionary: one is made.
+  WriteFile(directory / "2.parquet", *table, {.adjust = [](auto* builder) { builder->disable_dictionary(); }});
+  Engine engine;
+  auto opened = ParquetTable::Open(engine.file_systems.get(), directory.path(), engine.ledger.get(), {.keep_dictionaries = true})
+                    .ValueOrDie();
+  EXPECT_TRUE(opened->schema()->field(0)->type()->Equals(*arrow::dictionary(arrow::int32(), arrow::utf8())));
+  EXPECT_TRUE(opened->schema()->field(1)->type()->Equals(*arrow::utf8()));
+  ASSERT_OK_VALUE(batches, Collect(*opened, WholeTable(*opened), &engine));
+  int64_t row = 0;
+  for (const auto& batch : batches) {
+    ASSERT_TRUE(batch->ValidateFull().ok());
+    const auto decoded = arrow::compute::Cast(*batch->column(0), arrow::utf8()).ValueOrDie();
+    for (int64_t i = 0; i < batch->num_rows(); ++i, ++row) {
+      ASSERT_EQ(static_cast<const arrow::StringArray&>(*decoded).GetView(i), fmt::format("colour {}", row % kRows % 7));
+    }
+  }
+  EXPECT_EQ(row, 2 * kRows);
+}
+
 TEST(ParquetScan, ProjectionChoosesAndOrdersColumns) {
   Directory directory;
   WriteFile(directory / "t.parquet", *TableOf({{"a", Sequence(0, 10)}, {"b", Sequence(10, 20)}, {"c", Sequence(20, 30)}}),

@@ -179,13 +179,16 @@ arrow::Result<std::vector<ColumnSource>> MatchColumns(const arrow::Schema& table
     const int index = found->second.front();
     found->second.erase(found->second.begin());
     const DataType& type = *file.field(index)->type();
-    const bool same = SameLayout(type, *column->type());
-    if (!same && !WidensTo(type, *column->type())) {
+    const bool as_dictionary = column->type()->id() == Type::DICTIONARY && type.id() != Type::DICTIONARY;
+    const DataType& wanted =
+        as_dictionary ? *static_cast<const arrow::DictionaryType&>(*column->type()).value_type() : *column->type();
+    const bool same = SameLayout(type, wanted);
+    if (!same && (as_dictionary || !WidensTo(type, wanted))) {
       return MakeError(ErrorKind::kInvalidInput,
                        "files of one table must have the same column types: column \"{}\" is {} in {}, but {} in {}",
-                       column->name(), column->type()->ToString(), table_file, type.ToString(), file_name);
+                       column->name(), wanted.ToString(), table_file, type.ToString(), file_name);
     }
-    sources.push_back({.field_index = index, .needs_cast = !same});
+    sources.push_back({.field_index = index, .as_dictionary = as_dictionary, .needs_cast = !same});
   }
   for (const auto& [name, indexes] : left) {
     if (indexes.empty()) continue;

@@ -38,8 +38,9 @@ parquet::ArrowReaderProperties ReadProperties(arrow::MemoryPool* pool);
 
 /// How a file delivers one column of the table.
 struct ColumnSource {
-  int field_index = -1;     ///< of the file's schema
-  bool needs_cast = false;  ///< the file's type is narrower: widen losslessly
+  int field_index = -1;        ///< of the file's schema
+  bool as_dictionary = false;  ///< the table wants a dictionary of the file's values
+  bool needs_cast = false;     ///< the file's type is narrower: widen losslessly
 };
 
 /// Maps every column of `table` to a field of `file` by name (the k-th column of a repeated name to its k-th). A missing or extra

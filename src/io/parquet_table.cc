@@ -35,6 +35,35 @@ int64_t LeafBytes(const parquet::ColumnChunkMetaData& chunk) {
   return std::clamp<int64_t>(chunk.total_uncompressed_size(), 0, pages * kTypicalPageBytes) + (int64_t{64} << 10);
 }
 
+/// Large enough for every category, flag and code; small enough to go along with every batch.
+constexpr int64_t kSmallDictionaryBytes = 64 << 10;
+
+/// True when the chunk is nothing but indexes into a small dictionary.
+bool IsSmallDictionary(const parquet::ColumnChunkMetaData& chunk) {
+  if (chunk.type() != parquet::Type::BYTE_ARRAY || !chunk.has_dictionary_page()) return false;
+  if (chunk.data_page_offset() - chunk.dictionary_page_offset() > kSmallDictionaryBytes) return false;
+  // The encodings of the pages say whether a writer gave the dictionary up half way; without them nothing is certain.
+  const std::vector<parquet::PageEncodingStats>& pages = chunk.encoding_stats();
+  return !pages.empty() && std::all_of(pages.begin(), pages.end(), [](const parquet::PageEncodingStats& page) {
+    const bool is_dictionary = page.page_type == parquet::PageType::DICTIONARY_PAGE;
+    return is_dictionary || page.encoding == parquet::Encoding::RLE_DICTIONARY ||
+           page.encoding == parquet::Encoding::PLAIN_DICTIONARY;
+  });
+}
+
+/// `schema` with the columns of text that are small dictionaries as dictionaries.
+std::shared_ptr<arrow::Schema> WithDictionaries(const arrow::Schema& schema, const parquet::SchemaDescriptor& descriptor,
+                                                const parquet::RowGroupMetaData& row_group) {
+  arrow::FieldVector fields = schema.fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const parquet::schema::NodePtr& node = descriptor.group_node()->field(static_cast<int>(i));
+    const bool is_text = fields[i]->type()->id() == arrow::Type::STRING || fields[i]->type()->id() == arrow::Type::BINARY;
+    if (!is_text || !IsSmallDictionary(*row_group.ColumnChunk(descriptor.ColumnIndex(*node)))) continue;
+    fields[i] = fields[i]->WithType(arrow::dictionary(arrow::int32(), fields[i]->type()));
+  }
+  return arrow::schema(std::move(fields));
+}
+
 ParquetMorselShape ShapeOf(const ParquetFooter& footer, const parquet::RowGroupMetaData& row_group) {
   ParquetMorselShape shape{.rows = row_group.num_rows()};
   const parquet::SchemaDescriptor& descriptor = *footer.head()->schema();
@@ -62,15 +91,15 @@ ParquetTable::ParquetTable(Location location, memory::MemoryLedger* ledger)
     : location_(std::move(location)), consumer_(ledger->AddConsumer("table " + location_.text)) {}
 
 arrow::Result<std::shared_ptr<ParquetTable>> ParquetTable::Open(FileSystems* file_systems, std::string_view path_or_uri,
-                                                                memory::MemoryLedger* ledger) {
+                                                                memory::MemoryLedger* ledger, const ParquetReadOptions& options) {
   ARROW_ASSIGN_OR_RAISE(Location location, file_systems->Resolve(path_or_uri));
   std::shared_ptr<ParquetTable> table(new ParquetTable(std::move(location), ledger));
   ARROW_ASSIGN_OR_RAISE(table->listing_, FileListing::List(table->location_, table->consumer_.get()));
-  ARROW_RETURN_NOT_OK(table->ReadFooters());
+  ARROW_RETURN_NOT_OK(table->ReadFooters(options));
   return table;
 }
 
-arrow::Status ParquetTable::ReadFooters() {
+arrow::Status ParquetTable::ReadFooters(const ParquetReadOptions& options) {
   const int64_t files = listing_->size();
   const int64_t counted = files <= kCountedFiles ? files : 1;
   int64_t counted_bytes = 0;
@@ -91,9 +120,12 @@ arrow::Status ParquetTable::ReadFooters() {
     }
     if (shape_.rows == 0 && footer->row_groups() > 0) {
       ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const FooterPage> page, footer->LoadPage(0));
-      ARROW_ASSIGN_OR_RAISE(
-          shape_, GuardParquet(ErrorKind::kCorruptData, "footer of " + footer->file().name(),
-                               [&]() -> arrow::Result<ParquetMorselShape> { return ShapeOf(*footer, *page->RowGroup(0)); }));
+      ARROW_RETURN_NOT_OK(GuardParquet(ErrorKind::kCorruptData, "footer of " + footer->file().name(), [&]() -> arrow::Status {
+        const std::unique_ptr<parquet::RowGroupMetaData> row_group = page->RowGroup(0);
+        shape_ = ShapeOf(*footer, *row_group);
+        if (options.keep_dictionaries && i == 0) schema_ = WithDictionaries(*schema_, *footer->head()->schema(), *row_group);
+        return arrow::Status::OK();
+      }));
     }
     rows_ += footer->rows();
     row_groups_ += footer->row_groups();

@@ -39,6 +39,12 @@ struct ParquetScanRequest {
   bool ordered = false;                ///< one stream, in the table's order: files by name, rows as stored
 };
 
+struct ParquetReadOptions {
+  /// Delivers columns of text whose chunks are small dictionaries (as the first file has them) as Arrow dictionaries with 32-bit
+  /// indexes; a chunk of another file or row group that is none is made one while it is read. Off: plain values.
+  bool keep_dictionaries = false;
+};
+
 /// What the first row group of the table promises about memory and work.
 struct ParquetMorselShape {
   int64_t rows = 0;
@@ -52,7 +58,7 @@ class ParquetTable : public std::enable_shared_from_this<ParquetTable> {
  public:
   /// `path_or_uri` is a file, a directory or a pattern (file_listing.h).
   static arrow::Result<std::shared_ptr<ParquetTable>> Open(FileSystems* file_systems, std::string_view path_or_uri,
-                                                           memory::MemoryLedger* ledger);
+                                                           memory::MemoryLedger* ledger, const ParquetReadOptions& options = {});
 
   /// Columns in plain types (parquet_schema.h). Nullability is what the first file says.
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
@@ -72,7 +78,7 @@ class ParquetTable : public std::enable_shared_from_this<ParquetTable> {
   friend class ParquetScan;
 
   ParquetTable(Location location, memory::MemoryLedger* ledger);
-  arrow::Status ReadFooters();
+  arrow::Status ReadFooters(const ParquetReadOptions& options);
 
   const Location location_;
   const std::unique_ptr<memory::MemoryConsumer> consumer_;

@@ -81,8 +81,9 @@ Rows RunScan(const plan::ScanNode& scan) {
     for (const auto& filter : scan.request().filters) rows = Filtered(std::move(rows), *filter, scan.schema());
   }
   if (!scan.request().ordered) std::reverse(rows.begin(), rows.end());
-  if (scan.request().limit && static_cast<int64_t>(rows.size()) > *scan.request().limit)
+  if (scan.request().limit && static_cast<int64_t>(rows.size()) > *scan.request().limit) {
     rows.resize(static_cast<size_t>(*scan.request().limit));
+  }
   return rows;
 }
 

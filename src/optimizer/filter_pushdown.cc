@@ -32,16 +32,19 @@ PlanPtr FilteredBy(PlanPtr plan, Conjuncts conjuncts) {
 
 arrow::Result<PlanPtr> Push(const PlanPtr& plan, Conjuncts conjuncts);
 
-arrow::Result<PlanPtr> PushIntoScan(const PlanPtr& plan, Conjuncts conjuncts) {
+arrow::Result<PlanPtr> PushIntoScan(const PlanPtr& plan, const Conjuncts& conjuncts) {
   const auto& scan = static_cast<const plan::ScanNode&>(*plan);
-  const auto first_kept =
-      std::stable_partition(conjuncts.begin(), conjuncts.end(), [](const ExprPtr& expr) { return expr::IsDeterministic(*expr); });
   plan::ScanRequest request = scan.request();
-  request.filters.insert(request.filters.end(), conjuncts.begin(), first_kept);
-  const bool pushed = first_kept != conjuncts.begin();
-  if (scan.source()->AppliesFiltersExactly()) conjuncts.erase(conjuncts.begin(), first_kept);
-  if (!pushed) return FilteredBy(plan, std::move(conjuncts));
-  return FilteredBy(std::make_shared<plan::ScanNode>(scan.source(), scan.table_name(), std::move(request)), std::move(conjuncts));
+  Conjuncts pushed, kept;
+  for (const ExprPtr& conjunct : conjuncts) {
+    // One that may fail must not overtake one that stays: it may be guarded by it.
+    const bool may_go = expr::IsDeterministic(*conjunct) && (kept.empty() || !expr::CanFail(*conjunct));
+    (may_go ? pushed : kept).push_back(conjunct);
+  }
+  if (pushed.empty()) return FilteredBy(plan, std::move(kept));
+  request.filters.insert(request.filters.end(), pushed.begin(), pushed.end());
+  PlanPtr filtered = std::make_shared<plan::ScanNode>(scan.source(), scan.table_name(), std::move(request));
+  return FilteredBy(std::move(filtered), scan.source()->AppliesFiltersExactly() ? std::move(kept) : conjuncts);
 }
 
 arrow::Result<PlanPtr> PushThroughProject(const PlanPtr& plan, const Conjuncts& conjuncts) {
@@ -82,7 +85,7 @@ arrow::Result<PlanPtr> Push(const PlanPtr& plan, Conjuncts conjuncts) {
       return Push(plan->child(), std::move(all));
     }
     case PlanKind::kScan:
-      return PushIntoScan(plan, std::move(conjuncts));
+      return PushIntoScan(plan, conjuncts);
     case PlanKind::kProject:
       return PushThroughProject(plan, conjuncts);
     case PlanKind::kSort:

@@ -59,8 +59,9 @@ arrow::Result<PlanPtr> WithHint(const PlanPtr& plan, int64_t rows) {
     case PlanKind::kUnionAll:
       return RewriteChildren(plan, [&](const PlanPtr& child) -> arrow::Result<PlanPtr> {
         ARROW_ASSIGN_OR_RAISE(PlanPtr hinted, WithHint(child, rows));
-        if (hinted->kind() == PlanKind::kLimit || hinted->kind() == PlanKind::kUnionAll || hinted->kind() == PlanKind::kValues)
+        if (hinted->kind() == PlanKind::kLimit || hinted->kind() == PlanKind::kUnionAll || hinted->kind() == PlanKind::kValues) {
           return hinted;
+        }
         return std::make_shared<plan::LimitNode>(std::move(hinted), rows, 0);
       });
     case PlanKind::kLimit: {

@@ -193,6 +193,9 @@ TEST(FilterPushdown, VolatileConditionsStay) {
   const expr::ExprPtr sampled = Call("<", {Call("random", {}), expr::MakeLiteral(std::make_shared<arrow::DoubleScalar>(0.5))});
   EXPECT_EQ(After("filter_pushdown", Filter(scan, Call("and", {sampled, Call("<", {Column(scan, "a"), Number(5)})}))),
             "Filter: random() < 0.5\n  Scan: exact columns=[a, b, c, d] filters=[a < 5]\n");
+  const expr::ExprPtr may_fail = Call(">", {Call("/", {Column(scan, "a"), Column(scan, "b")}), Number(1)});
+  EXPECT_EQ(After("filter_pushdown", Filter(scan, Call("and", {sampled, may_fail}))),
+            "Filter: random() < 0.5 AND a / b > 1\n  Scan: exact columns=[a, b, c, d]\n");
   EXPECT_EQ(After("filter_pushdown", Filter(Union({scan, scan}), sampled)),
             "Filter: random() < 0.5\n  UnionAll\n    Scan: exact columns=[a, b, c, d]\n    Scan: exact columns=[a, b, c, d]\n");
   const PlanPtr project = Project(scan, {Call("random", {}), Column(scan, "a")}, {"r", "a"});

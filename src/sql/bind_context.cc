@@ -66,8 +66,9 @@ arrow::Status BindContext::AddScan(const plan::TableSource& source, std::string_
   if (source.CanScanAgain()) return arrow::Status::OK();
   const bool scanned = std::any_of(one_shot_scans_.begin(), one_shot_scans_.end(),
                                    [&](const OneShotScan& scan) { return scan.source == &source; });
-  if (scanned)
+  if (scanned) {
     return Invalid(offset, "\"{}\" is a stream that can be read only once, and this statement reads it twice", table_name);
+  }
   one_shot_scans_.push_back({&source, std::string(table_name)});
   return arrow::Status::OK();
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "expr/evaluate.h"
+#include "expr/functions.h"
 #include "expr/type_rules.h"
 #include "sql/expr_binder.h"
 
@@ -35,6 +36,14 @@ constexpr std::array kUnsupportedNodes = {
     UnsupportedNode{"JsonFuncExpr", "SQL/JSON functions"},
     UnsupportedNode{"JsonIsPredicate", "IS JSON"},
 };
+
+bool IsVolatile(const expr::Expr& expr) {
+  if (expr.kind() == expr::ExprKind::kCall &&
+      static_cast<const expr::CallExpr&>(expr).function().volatility == expr::Volatility::kVolatile) {
+    return true;
+  }
+  return std::any_of(expr.children().begin(), expr.children().end(), [](const ExprPtr& child) { return IsVolatile(*child); });
+}
 
 std::string_view BooleanTestName(std::string_view test) {
   if (test == "IS_TRUE") return "is_true";
@@ -133,6 +142,8 @@ arrow::Result<std::shared_ptr<arrow::Scalar>> ExprBinder::BindConstantValue(cons
   ARROW_ASSIGN_OR_RAISE(ExprPtr value, Bind(node));
   const int offset = node.FirstLocation();
   ARROW_ASSIGN_OR_RAISE(value, context_.Position(expr::MakeCast(std::move(value), type, {offset}), offset));
+  if (!expr::IsConstant(*value))
+    return context_.Invalid(offset, "argument of {} must not contain volatile functions", ClauseName(clause_));
   const expr::EvalContext evaluation{context_.options().pool, context_.options().statement_time_us};
   ARROW_ASSIGN_OR_RAISE(auto scalar, context_.Position(expr::EvaluateConstant(*value, evaluation), offset));
   return scalar->is_valid ? scalar : nullptr;
@@ -247,16 +258,16 @@ arrow::Result<ExprPtr> ExprBinder::BindPlainOperator(const Node& node) {
   }
   ARROW_ASSIGN_OR_RAISE(ExprPtr argument, Bind(node["rexpr"]));
   if (name == "-") return Call("negate", {std::move(argument)}, offset);
-  if (name == "+" && (expr::IsNumeric(expr::ClassOf(*argument->type())) || argument->type()->id() == arrow::Type::NA))
+  if (name == "+" && (expr::IsNumeric(expr::ClassOf(*argument->type())) || argument->type()->id() == arrow::Type::NA)) {
     return argument;
+  }
   return context_.Invalid(offset, "operator does not exist: {} {}", name, expr::SqlTypeName(*argument->type()));
 }
 
 arrow::Result<ExprPtr> ExprBinder::BindIn(const Node& node) {
   const std::string_view name = node["name"].items().front().Text("sval") == "=" ? "in" : "not_in";
-  std::vector<Node> nodes = node["rexpr"].items();
   if (!node["rexpr"].Is("List")) return context_.Unsupported(node.location(), "IN without a list of values");
-  nodes = node["rexpr"]["items"].items();
+  std::vector<Node> nodes = node["rexpr"]["items"].items();
   nodes.insert(nodes.begin(), node["lexpr"]);
   ARROW_ASSIGN_OR_RAISE(auto arguments, BindList(nodes));
   return Call(name, std::move(arguments), node.location());
@@ -302,6 +313,8 @@ arrow::Result<ExprPtr> ExprBinder::BindCase(const Node& node) {
   ExprPtr subject;
   if (node["arg"]) {
     ARROW_ASSIGN_OR_RAISE(subject, Bind(node["arg"]));
+    // The subject becomes a part of every comparison, so random() would be drawn for each.
+    if (IsVolatile(*subject)) return context_.Unsupported(offset, "CASE over a volatile function");
   }
   std::vector<ExprPtr> conditions;
   std::vector<ExprPtr> values;

@@ -44,8 +44,9 @@ void CommonTableScope::AppendNames(std::vector<std::string>* names) const {
 
 arrow::Status Binder::BindWith(const Node& with, const QueryEnvironment& environment, CommonTableScope* scope) {
   ARROW_RETURN_NOT_OK(context_.OnlyFields(with, {"ctes", "recursive", "location"}));
-  if (with.Flag("recursive"))
+  if (with.Flag("recursive")) {
     return context_.Unsupported(context_.KeywordBefore(with["ctes"].FirstLocation(), "with"), "WITH RECURSIVE");
+  }
   for (const Node& common : with["ctes"].items()) {
     const int offset = common.location();
     const std::string name(common.Text("ctename"));
@@ -102,8 +103,9 @@ arrow::Result<Binder::FromItem> Binder::BindFromItem(const Node& node, const Que
   if (node.Is("RangeFunction")) return BindTableFunction(node);
   if (node.Is("RangeSubselect")) return BindSubquery(node, environment);
   if (node.Is("JoinExpr")) return context_.Unsupported(context_.KeywordBefore(node["rarg"].FirstLocation(), "join"), "joins");
-  if (node.Is("RangeTableSample"))
+  if (node.Is("RangeTableSample")) {
     return context_.Unsupported(context_.KeywordBefore(node.location(), "tablesample"), "TABLESAMPLE");
+  }
   return context_.Unsupported(offset, fmt::format("{} in FROM", node.type()));
 }
 
@@ -165,8 +167,9 @@ arrow::Result<Binder::FromItem> Binder::BindTableFunction(const Node& node) {
   if (name != kPathFunction) return context_.Unsupported(offset, fmt::format("the table function {}", name));
   ARROW_RETURN_NOT_OK(context_.OnlyFields(function, {"funcname", "args", "funcformat", "location"}));
   const std::vector<Node> arguments = function["args"].items();
-  if (arguments.size() != 1 || !arguments.front()["sval"])
+  if (arguments.size() != 1 || !arguments.front()["sval"]) {
     return context_.Invalid(offset, "{} takes one path as a string", kPathFunction);
+  }
   const std::string path = StringArgument(arguments.front());
   if (path.empty()) return context_.Invalid(offset, "the path of the table is empty");
   auto source = context_.tables().ResolvePath(path);

@@ -118,8 +118,9 @@ arrow::Result<ExprPtr> ExprBinder::BindFunction(const Node& node) {
   const std::string name = parts.back();
   if (node["over"]) return context_.Unsupported(offset, "window functions");
   if (Contains(kAggregates, name)) return context_.Unsupported(offset, fmt::format("aggregate functions ({})", name));
-  if (Contains(kAggregateOrWindow, name))
+  if (Contains(kAggregateOrWindow, name)) {
     return context_.Unsupported(offset, fmt::format("aggregate and window functions ({})", name));
+  }
   if (parts.size() > 2 || (parts.size() == 2 && parts.front() != "pg_catalog")) {
     return context_.Invalid(offset, "schema \"{}\" of function {} does not exist", parts.front(), name);
   }

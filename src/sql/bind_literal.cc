@@ -88,8 +88,9 @@ arrow::Result<ExprPtr> ExprBinder::BindConstant(const Node& node) {
   if (node.Flag("isnull")) return expr::MakeLiteral(std::make_shared<arrow::NullScalar>(), {offset});
   if (const Node value = node["ival"]) return IntegerLiteral(value.Integer("ival"), offset);
   if (const Node value = node["fval"]) return NumericLiteral(value.Text("fval"), offset);
-  if (const Node value = node["boolval"])
+  if (const Node value = node["boolval"]) {
     return expr::MakeLiteral(std::make_shared<arrow::BooleanScalar>(value.Flag("boolval")), {offset});
+  }
   if (const Node value = node["sval"]) {
     return expr::MakeLiteral(std::make_shared<arrow::StringScalar>(std::string(value.Text("sval"))), {offset});
   }
@@ -101,16 +102,18 @@ arrow::Result<ExprPtr> ExprBinder::NumericLiteral(std::string_view text, int off
   digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
   if (const auto value = PrefixedInteger(digits)) return IntegerLiteral(*value, offset);
   if (const auto value = DecimalInteger(digits)) return IntegerLiteral(*value, offset);
-  if (digits.find_first_of("xXoObB") != std::string::npos)
+  if (digits.find_first_of("xXoObB") != std::string::npos) {
     return context_.Invalid(offset, "integer {} is out of range for bigint", text);
+  }
   if (digits.find_first_of("eE") == std::string::npos) {
     ARROW_ASSIGN_OR_RAISE(auto scalar, context_.Position(DecimalFromText(digits), offset));
     return expr::MakeLiteral(std::move(scalar), {offset});
   }
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || !std::isfinite(value))
+  if (error != std::errc() || !std::isfinite(value)) {
     return context_.Invalid(offset, "\"{}\" is out of range for type double precision", text);
+  }
   return expr::MakeLiteral(std::make_shared<arrow::DoubleScalar>(value), {offset});
 }
 

@@ -197,8 +197,9 @@ arrow::Result<ExprPtr> ExprBinder::CastTo(ExprPtr value, const Node& type_name, 
   const int value_offset = value->position().offset >= 0 ? value->position().offset : offset;
   if (row->type == SqlType::kInterval) {
     if (IsStringLiteral(*value)) return IntervalLiteral(StringOf(*value), type_name, value_offset);
-    if (type_name["typmods"])
+    if (type_name["typmods"]) {
       return context_.Unsupported(type_name.location(), "interval fields in the cast of a value that is no literal");
+    }
   }
   if (row->type == SqlType::kVarchar && type_name["typmods"]) return CastToVarchar(std::move(value), type_name, offset);
   if (row->type == SqlType::kNumeric && !type_name["typmods"]) return CastToNumeric(std::move(value), type_name, offset);
@@ -239,8 +240,9 @@ arrow::Result<ExprPtr> ExprBinder::CastToNumeric(ExprPtr value, const Node& type
 arrow::Result<ExprPtr> ExprBinder::CastToVarchar(ExprPtr value, const Node& type_name, int offset) {
   std::vector<int64_t> modifiers;
   IntegerModifiers(type_name, &modifiers);
-  if (modifiers.size() != 1 || modifiers.front() < 1)
+  if (modifiers.size() != 1 || modifiers.front() < 1) {
     return context_.Invalid(type_name.location(), "length for type varchar must be at least 1");
+  }
   ARROW_ASSIGN_OR_RAISE(ExprPtr text, context_.Position(expr::MakeCast(std::move(value), arrow::utf8(), {offset}), offset));
   // An explicit cast cuts longer strings without an error.
   ExprPtr length = expr::MakeLiteral(

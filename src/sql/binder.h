@@ -76,8 +76,7 @@ class Binder {
     plan::PlanPtr plan;
     ScopeTable table;
   };
-  /// A query before ORDER BY. `input` and `scope` are what select-list expressions refer to; they are null for UNION and VALUES,
-  /// whose output is `plan`.
+  /// A SELECT before ORDER BY: what it reads and its output columns, expressions over `from`.
   struct QueryCore {
     FromClause from;
     std::vector<expr::ExprPtr> exprs;

@@ -81,6 +81,8 @@ TEST(BinderError, Limits) {
   ExpectInvalid("SELECT a FROM t LIMIT »-1", "LIMIT must not be negative");
   ExpectInvalid("SELECT a FROM t OFFSET »-1", "OFFSET must not be negative");
   ExpectInvalid("SELECT a FROM t LIMIT »a", "argument of LIMIT must not contain variables");
+  ExpectInvalid("SELECT a FROM t LIMIT »random()", "argument of LIMIT must not contain volatile functions");
+  ExpectInvalid("SELECT a FROM t LIMIT »1 / 0", "division by zero");
   ExpectInvalid("SELECT a FROM t LIMIT »'x'", "invalid input syntax for type bigint: \"x\"");
 }
 
@@ -151,6 +153,10 @@ TEST(BinderError, DeepAndLongTextsAreErrors) {
   EXPECT_NE(PlanOrError(deep + "1" + std::string(3000, ')')).find("nested too deeply"), std::string::npos);
   EXPECT_NE(PlanOrError("SELECT " + std::string(100'000, '(') + "1" + std::string(100'000, ')')).find("nested too deeply"),
             std::string::npos);
+  // What is accepted must not be near the end of the stack.
+  std::string allowed = "SELECT ";
+  for (int i = 0; i < 450; ++i) allowed += "abs(";
+  EXPECT_TRUE(BindText(allowed + "a" + std::string(450, ')') + " FROM t").ok());
   std::string sum = "SELECT 1";
   for (int i = 0; i < 50'000; ++i) sum += "+1";
   EXPECT_NE(PlanOrError(sum).find("nested too deeply"), std::string::npos);

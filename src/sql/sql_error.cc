@@ -55,8 +55,9 @@ std::string RenderCaret(std::string_view text, size_t offset) {
   const int characters = CountCharacters(line);
   // The window begins so that the caret has a third of it on its left.
   int first = 0;
-  if (characters > kShownCharacters)
+  if (characters > kShownCharacters) {
     first = std::clamp(where.column - 1 - kShownCharacters / 3, 0, characters - kShownCharacters);
+  }
   const int last = std::min(characters, first + kShownCharacters);
   const size_t begin_byte = ByteOfCharacter(line, first);
   std::string shown(line.substr(begin_byte, ByteOfCharacter(line, last) - begin_byte));

@@ -122,9 +122,10 @@ arrow::Result<std::vector<StatementText>> SplitStatements(std::string_view text)
   int begin = -1;
   int end = -1;
   auto finish = [&] {
-    if (begin >= 0)
+    if (begin >= 0) {
       statements.push_back(
           {std::string(text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin))), static_cast<size_t>(begin)});
+    }
     begin = -1;
     depth = 0;
   };

@@ -107,6 +107,7 @@ TEST(Unsupported, Expressions) {
            {"SELECT »current_user", "current_user"},
            {"SELECT abs(»x => 1)", "named arguments of functions"},
            {"SELECT »concat(VARIADIC s) FROM t", "VARIADIC arguments"},
+           {"SELECT »CASE random() WHEN 0.5 THEN 1 END", "CASE over a volatile function"},
            {"VALUES (»DEFAULT)", "DEFAULT"},
        }) {
     ExpectUnsupported(test);

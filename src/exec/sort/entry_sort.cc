@@ -187,7 +187,6 @@ void EntrySorter::SortGroup(std::span<SortEntry> entries, uint32_t offset, int d
 }  // namespace
 
 void SortEntries(const RowLayout& layout, const KeyPrefix& prefix, std::span<SortEntry> entries, std::span<SortEntry> scratch) {
-  prefix.Compute(entries);
   EntrySorter sorter(layout, scratch);
   sorter.SortByPrefix(entries, prefix.bits());
   if (!prefix.exact()) sorter.SortTies(entries, prefix.resume_offset(), 0);

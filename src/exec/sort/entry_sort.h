@@ -2,7 +2,7 @@
 //
 // Sorts a run's entries: numbers first, rows only where the numbers tie.
 //
-//   1. Prefixes are computed in the order the rows lie in memory (key_prefix.h).
+//   1. Prefixes (key_prefix.h) were set before, in the order the rows lie in memory.
 //   2. Radix sort of (prefix, row) pairs of 16 bytes. More entries than the scratch holds are first split in place by
 //      the highest eight bits, again and again (American flag sort); what fits is sorted by counting passes of eight
 //      bits from the lowest on, skipping bits that are all the same. Scratch is of the size of the second-level
@@ -23,8 +23,8 @@
 
 namespace icebound::exec::sort {
 
-/// Sorts `entries` by key. Their rows are those `prefix` was made for. `scratch` is overwritten; any size works, from
-/// about 4096 entries on it is fast.
+/// Sorts `entries` by key. Their prefixes are set, by a `prefix` that suits them. `scratch` is overwritten; any size
+/// works, from about 4096 entries on it is fast.
 void SortEntries(const RowLayout& layout, const KeyPrefix& prefix, std::span<SortEntry> entries, std::span<SortEntry> scratch);
 
 }  // namespace icebound::exec::sort

@@ -57,11 +57,11 @@ ExternalSorter::ExternalSorter(runtime::QueryContext* context, std::unique_ptr<S
       format_(std::move(format)),
       consumer_(context->ledger.AddConsumer("sort", this)),
       budget_(consumer_.get()),
-      shared_(*format_, &budget_, &context->disk),
+      shared_(*format_, &budget_, &context->disk, context->cancellation),
       cutoff_pages_(&budget_) {}
 
 ExternalSorter::~ExternalSorter() {
-  taking_rows_.store(false);
+  SetTakingRows(false);
   UpdateMetrics();
   budget_.Give(charged_runs_ * SortRun::kStateBytes);
 }
@@ -96,7 +96,7 @@ arrow::Status ExternalSorter::StartInput(int workers) {
     builders_.push_back(std::make_unique<SortRunBuilder>(&shared_));
     ARROW_RETURN_NOT_OK(builders_.back()->Start());
   }
-  taking_rows_.store(true, std::memory_order_release);
+  SetTakingRows(true);
   return arrow::Status::OK();
 }
 
@@ -108,16 +108,25 @@ arrow::Status ExternalSorter::Append(int worker, const arrow::RecordBatch& batch
 
 arrow::Status ExternalSorter::FinishWorker(int worker) { return builders_[worker]->Finish(); }
 
+void ExternalSorter::SetTakingRows(bool taking_rows) {
+  std::lock_guard lock(reclaim_mutex_);
+  taking_rows_ = taking_rows;
+}
+
 int64_t ExternalSorter::ReclaimableBytes() const {
-  if (!taking_rows_.load(std::memory_order_acquire)) return 0;
+  const std::unique_lock lock(reclaim_mutex_, std::try_to_lock);
+  // Another reclaim is under way: there is something, and Reclaim will say that the sorter is busy.
+  if (!lock.owns_lock()) return 1;
+  if (!taking_rows_) return 0;
   int64_t bytes = 0;
   for (const auto& builder : builders_) bytes += builder->ReclaimableBytes();
   return bytes;
 }
 
 arrow::Result<int64_t> ExternalSorter::Reclaim(int64_t bytes) {
+  const std::unique_lock lock(reclaim_mutex_, std::try_to_lock);
   int64_t released_bytes = 0;
-  if (!taking_rows_.load(std::memory_order_acquire)) return released_bytes;
+  if (!lock.owns_lock() || !taking_rows_) return released_bytes;
   for (const auto& builder : builders_) {
     if (released_bytes >= bytes) break;
     ARROW_ASSIGN_OR_RAISE(const bool spilled, builder->Reclaim());
@@ -140,7 +149,9 @@ int64_t ExternalSorter::OutputBytesMax() const {
   return std::clamp(consumer_->share_bytes() / 64, std::min(kOutputBytesMin, context_->batch_bytes), context_->batch_bytes);
 }
 
-int64_t ExternalSorter::OutputBufferBytes() const { return RowBatch::BufferBytes(context_->batch_rows, OutputBytesMax()); }
+int64_t ExternalSorter::OutputBufferBytes() const {
+  return RowBatchesWanted(*context_) * RowBatch::BufferBytes(context_->batch_rows, OutputBytesMax());
+}
 
 arrow::Status ExternalSorter::FinishInput() {
   int64_t held_bytes = 0;
@@ -148,7 +159,7 @@ arrow::Status ExternalSorter::FinishInput() {
   // Rows in memory are the merge's memory when they stay.
   const bool too_much = held_bytes > static_cast<int64_t>(kMergeShare * static_cast<double>(FreeBytes() + budget_.taken_bytes()));
   if (shared_.spilled.load() || too_much) ARROW_RETURN_NOT_OK(SpillWhatIsInMemory());
-  taking_rows_.store(false, std::memory_order_release);
+  SetTakingRows(false);
   for (const auto& builder : builders_) {
     builder->FreeWorkspace();
     // A reclaim may have come between.
@@ -274,7 +285,10 @@ arrow::Result<std::unique_ptr<runtime::BatchStream>> ExternalSorter::OpenStream(
   options.format = format_.get();
   options.pool = consumer_->pool();
   options.fetch_rows = options_.fetch_rows;
-  ARROW_ASSIGN_OR_RAISE(options.rows, RowBatch::Make(&budget_, context_->batch_rows, OutputBytesMax()));
+  for (int i = 0; i < RowBatchesWanted(*context_); ++i) {
+    ARROW_ASSIGN_OR_RAISE(auto rows, RowBatch::Make(&budget_, context_->batch_rows, OutputBytesMax()));
+    options.row_batches.push_back(std::move(rows));
+  }
   ARROW_ASSIGN_OR_RAISE(options.merger, RowMerger::Make(format_->layout(), &budget_, std::move(inputs)));
   return MakeMergeStream(std::move(options));
 }

@@ -32,6 +32,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -91,6 +92,7 @@ class ExternalSorter final : public memory::Reclaimer {
 
   ExternalSorter(runtime::QueryContext* context, std::unique_ptr<SortRowFormat> format, SorterOptions options,
                  runtime::OperatorMetrics* metrics);
+  void SetTakingRows(bool taking_rows);
   void ChooseSizes(int workers);
   int64_t FreeBytes() const;
   int64_t MergeBytesMax() const;
@@ -103,6 +105,10 @@ class ExternalSorter final : public memory::Reclaimer {
   arrow::Status ChargeRuns();
   void UpdateMetrics();
 
+  // For Reclaim, which may come as long as the consumer lives: hence declared before it.
+  mutable std::mutex reclaim_mutex_;
+  bool taking_rows_ = false;  // guarded by reclaim_mutex_: builders_ is complete and may be looked at
+
   runtime::QueryContext* const context_;
   runtime::OperatorMetrics* const metrics_;
   const SorterOptions options_;
@@ -113,9 +119,8 @@ class ExternalSorter final : public memory::Reclaimer {
   SortShared shared_;
   MappedPages cutoff_pages_;  // stands for the cutoff's small strings
   std::vector<std::unique_ptr<SortRunBuilder>> builders_;
-  std::atomic<bool> taking_rows_{false};  // builders_ may be looked at by Reclaim
-  std::vector<PlannedRun> runs_;          // largest first, once planned
-  int64_t charged_runs_ = 0;              // runs whose state is paid for
+  std::vector<PlannedRun> runs_;  // largest first, once planned
+  int64_t charged_runs_ = 0;      // runs whose state is paid for
   int64_t initial_runs_ = 0;
   int64_t final_fan_in_ = 0;
   int64_t merge_levels_ = 0;

@@ -45,6 +45,29 @@ void KeyPrefix::MakeSegments(const RowSpread& spread) {
   resume_offset_ = bit / 8;
 }
 
+bool KeyPrefix::InSegments(uint32_t bit) const {
+  for (int i = 0; i < segment_count_; ++i) {
+    const uint32_t end = 8 * segments_[i].byte + 64 - segments_[i].shift;
+    if (bit < end) return bit >= end - segments_[i].bits;
+  }
+  return false;
+}
+
+bool KeyPrefix::Suits(const RowSpread& spread) const {
+  if (!layout_.key_is_fixed) {
+    // Eight bytes that begin a little early are nearly as good.
+    return spread.common_key_bytes() >= common_bytes_ && spread.common_key_bytes() < common_bytes_ + 4;
+  }
+  if (!exact_) return false;
+  const uint8_t* varying = spread.varying_bits() + layout_.head_bytes;
+  for (uint32_t byte = 0; byte < layout_.fixed_key_bytes; ++byte) {
+    for (uint32_t bit = 0; bit < 8 && varying[byte] != 0; ++bit) {
+      if ((varying[byte] >> (7 - bit) & 1) != 0 && !InSegments(8 * byte + bit)) return false;
+    }
+  }
+  return true;
+}
+
 void KeyPrefix::Compute(std::span<SortEntry> entries) const {
   if (layout_.key_is_fixed && segment_count_ == 1) {
     const Segment only = segments_[0];

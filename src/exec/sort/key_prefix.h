@@ -40,6 +40,9 @@ class KeyPrefix {
   /// Sets the prefix of every entry.
   void Compute(std::span<SortEntry> entries) const;
 
+  /// Whether these prefixes also order rows of another spread as well as prefixes made for it would.
+  bool Suits(const RowSpread& spread) const;
+
   int bits() const { return bits_; }                         ///< prefixes are below 2^bits
   bool exact() const { return exact_; }                      ///< equal prefixes mean equal keys
   uint32_t resume_offset() const { return resume_offset_; }  ///< key bytes in front of it are equal when prefixes are
@@ -64,6 +67,7 @@ class KeyPrefix {
     return LoadOrdered(key + segment.byte) >> segment.shift & segment.mask;
   }
   void MakeSegments(const RowSpread& spread);
+  bool InSegments(uint32_t bit) const;
 
   RowLayout layout_;
   std::array<Segment, 8> segments_;

@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <limits>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -14,101 +16,173 @@
 namespace icebound::exec::sort {
 namespace {
 
-/// Batches that may wait in the queue, by the bytes of their rows: two, so that a producer and a consumer of uneven
-/// speed seldom wait for each other, and no more, because they are memory the consumer cannot use.
+/// Batches that may wait for the consumer: two, so that a producer and a consumer of uneven speed seldom wait for each other, and no more,
+/// because they are memory the consumer cannot use.
 constexpr int64_t kQueuedBatches = 2;
+
+using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
+
+/// The merge up to the row limit, and the decoding. Fill is for one thread at a time; Decode for any.
+class MergedRows {
+ public:
+  explicit MergedRows(MergeStreamOptions* options)
+      : context_(*options->context),
+        metrics_(*options->metrics),
+        format_(*options->format),
+        pool_(options->pool),
+        merger_(std::move(options->merger)),
+        rows_left_(options->fetch_rows.value_or(std::numeric_limits<int64_t>::max())) {}
+
+  /// The next rows; none at the end, when the merge has given its memory and its files back.
+  arrow::Status Fill(RowBatch* rows) {
+    const runtime::OperatorTimer timer(metrics_);
+    rows->Clear();
+    if (merger_ == nullptr) return arrow::Status::OK();
+    ARROW_RETURN_NOT_OK(context_.cancellation.Check());
+    if (rows_left_ > 0) ARROW_RETURN_NOT_OK(merger_->Fill(rows));
+    rows->Truncate(rows_left_);
+    rows_left_ -= rows->row_count();
+    if (rows->empty()) merger_.reset();
+    return arrow::Status::OK();
+  }
+
+  arrow::Result<BatchPtr> Decode(RowBatch* rows) {
+    const runtime::OperatorTimer timer(metrics_);
+    metrics_.rows.fetch_add(rows->row_count(), std::memory_order_relaxed);
+    return format_.Decode(rows->rows(), pool_);
+  }
+
+ private:
+  runtime::QueryContext& context_;
+  runtime::OperatorMetrics& metrics_;
+  const SortRowFormat& format_;
+  arrow::MemoryPool* const pool_;
+  std::unique_ptr<RowMerger> merger_;
+  int64_t rows_left_;
+};
 
 /// Merges and decodes on the caller's thread.
 class DirectMergeStream final : public runtime::BatchStream {
  public:
-  explicit DirectMergeStream(MergeStreamOptions options)
-      : options_(std::move(options)), rows_left_(options_.fetch_rows.value_or(std::numeric_limits<int64_t>::max())) {}
+  explicit DirectMergeStream(MergeStreamOptions options) : merged_(&options), rows_(std::move(options.row_batches[0])) {}
 
-  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
-    if (options_.merger == nullptr) return nullptr;
-    const runtime::OperatorTimer timer(*options_.metrics);
-    ARROW_RETURN_NOT_OK(options_.context->cancellation.Check());
-    if (rows_left_ > 0) ARROW_RETURN_NOT_OK(options_.merger->Fill(options_.rows.get()));
-    options_.rows->Truncate(rows_left_);
-    const int64_t row_count = options_.rows->row_count();
-    if (rows_left_ == 0 || row_count == 0) {
-      Close();
-      return nullptr;
-    }
-    ARROW_ASSIGN_OR_RAISE(auto batch, options_.format->Decode(options_.rows->rows(), options_.pool));
-    rows_left_ -= row_count;
-    options_.metrics->rows.fetch_add(row_count, std::memory_order_relaxed);
-    return batch;
+  arrow::Result<BatchPtr> Next() override {
+    if (rows_ == nullptr) return nullptr;
+    ARROW_RETURN_NOT_OK(merged_.Fill(rows_.get()));
+    if (!rows_->empty()) return merged_.Decode(rows_.get());
+    rows_.reset();
+    return nullptr;
   }
 
  private:
-  /// Gives memory and disk back as soon as the last row has gone, not when the stream goes.
-  void Close() {
-    options_.merger.reset();
-    options_.rows.reset();
-  }
-
-  MergeStreamOptions options_;
-  int64_t rows_left_;
+  MergedRows merged_;
+  std::unique_ptr<RowBatch> rows_;  // null after the end
 };
 
-/// Runs another stream ahead on a thread of its own.
+/// Merges ahead on a thread of its own.
 class ThreadedMergeStream final : public runtime::BatchStream {
  public:
-  ThreadedMergeStream(std::unique_ptr<runtime::BatchStream> source, int64_t batch_bytes)
-      : source_(std::move(source)), queue_(kQueuedBatches * batch_bytes), batch_bytes_(batch_bytes) {}
+  explicit ThreadedMergeStream(MergeStreamOptions options)
+      : merged_(&options), queue_(kQueuedBatches), spare_(std::move(options.row_batches)) {}
 
   ~ThreadedMergeStream() override {
     queue_.Abort(MakeError(ErrorKind::kCancelled, "the reader of a sort has gone"));
     if (thread_.joinable()) thread_.join();
   }
 
-  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+  arrow::Result<BatchPtr> Next() override {
     if (!thread_.joinable()) ARROW_RETURN_NOT_OK(StartThread());
-    ARROW_ASSIGN_OR_RAISE(std::optional<std::shared_ptr<arrow::RecordBatch>> batch, queue_.Pop());
-    return batch.has_value() ? std::move(*batch) : nullptr;
+    ARROW_ASSIGN_OR_RAISE(std::optional<Item> item, queue_.Pop());
+    if (!item.has_value()) return nullptr;
+    if (item->rows == nullptr) return std::move(item->batch);
+    ARROW_ASSIGN_OR_RAISE(BatchPtr batch, merged_.Decode(item->rows.get()));
+    PutSpare(std::move(item->rows));
+    return batch;
   }
 
  private:
-  arrow::Status StartThread() {
-    // Signals are for the threads of the program that wait for them.
-    sigset_t all;
-    sigset_t previous;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &previous);
-    arrow::Status status;
-    try {
-      thread_ = std::thread([this] { Produce(); });
-    } catch (const std::system_error& error) {
-      status = MakeError(ErrorKind::kIo, "cannot start the merge thread of a sort: {}", error.what());
-    }
-    pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-    return status;
+  /// Decoded, or still to be.
+  struct Item {
+    BatchPtr batch;
+    std::unique_ptr<RowBatch> rows;
+  };
+
+  arrow::Status StartThread();
+  arrow::Status Produce();
+
+  std::unique_ptr<RowBatch> TakeSpare() {
+    std::lock_guard lock(spare_mutex_);
+    if (spare_.empty()) return nullptr;
+    std::unique_ptr<RowBatch> rows = std::move(spare_.back());
+    spare_.pop_back();
+    return rows;
+  }
+  void PutSpare(std::unique_ptr<RowBatch> rows) {
+    std::lock_guard lock(spare_mutex_);
+    if (!ended_) spare_.push_back(std::move(rows));
+  }
+  void EndSpare() {
+    std::lock_guard lock(spare_mutex_);
+    ended_ = true;
+    spare_.clear();
   }
 
-  void Produce() {
-    while (true) {
-      arrow::Result<std::shared_ptr<arrow::RecordBatch>> batch = source_->Next();
-      if (!batch.ok()) return queue_.Abort(batch.status());
-      if (*batch == nullptr) return queue_.Close();
-      if (!queue_.Push(std::move(*batch), batch_bytes_).ok()) return;  // the other side has aborted
-    }
-  }
-
-  const std::unique_ptr<runtime::BatchStream> source_;
-  runtime::BoundedQueue<std::shared_ptr<arrow::RecordBatch>> queue_;
-  const int64_t batch_bytes_;
+  MergedRows merged_;
+  runtime::BoundedQueue<Item> queue_;  // an item counts 1
+  std::mutex spare_mutex_;
+  std::vector<std::unique_ptr<RowBatch>> spare_;  // guarded by spare_mutex_
+  bool ended_ = false;                            // guarded by spare_mutex_: buffers are no longer needed
   std::thread thread_;
 };
 
+arrow::Status ThreadedMergeStream::StartThread() {
+  // Signals are for the threads of the program that wait for them.
+  sigset_t all;
+  sigset_t previous;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &previous);
+  arrow::Status status;
+  try {
+    thread_ = std::thread([this] {
+      arrow::Status produced = Produce();
+      if (!produced.ok()) queue_.Abort(std::move(produced));
+    });
+  } catch (const std::system_error& error) {
+    status = MakeError(ErrorKind::kIo, "cannot start the merge thread of a sort: {}", error.what());
+  }
+  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  return status;
+}
+
+arrow::Status ThreadedMergeStream::Produce() {
+  std::unique_ptr<RowBatch> rows = TakeSpare();
+  while (true) {
+    ARROW_RETURN_NOT_OK(merged_.Fill(rows.get()));
+    if (rows->empty()) break;
+    // A row that lies in the merge's own memory must be decoded before the merge goes on.
+    std::unique_ptr<RowBatch> next;
+    if (queue_.bytes() == 0 && !rows->borrows_row()) next = TakeSpare();
+    Item item;
+    if (next != nullptr) {
+      item.rows = std::exchange(rows, std::move(next));
+    } else {
+      ARROW_ASSIGN_OR_RAISE(item.batch, merged_.Decode(rows.get()));
+    }
+    ARROW_RETURN_NOT_OK(queue_.Push(std::move(item), 1));
+  }
+  rows.reset();
+  EndSpare();
+  queue_.Close();
+  return arrow::Status::OK();
+}
+
 }  // namespace
 
+int RowBatchesWanted(const runtime::QueryContext& context) { return context.threads > 1 ? 3 : 1; }
+
 arrow::Result<std::unique_ptr<runtime::BatchStream>> MakeMergeStream(MergeStreamOptions options) {
-  const bool threaded = options.context->threads > 1;
-  const int64_t batch_bytes = options.context->batch_bytes;
-  auto direct = std::make_unique<DirectMergeStream>(std::move(options));
-  if (!threaded) return direct;
-  return std::make_unique<ThreadedMergeStream>(std::move(direct), batch_bytes);
+  if (options.context->threads > 1) return std::make_unique<ThreadedMergeStream>(std::move(options));
+  return std::make_unique<DirectMergeStream>(std::move(options));
 }
 
 }  // namespace icebound::exec::sort

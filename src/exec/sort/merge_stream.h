@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The sorter's output: merged rows, turned back into batches.
+//
+// On one thread each Next merges the rows of a batch and decodes them. With more, a thread of its own merges ahead while the consumer works.
+// Decoding is done by whoever has time: when a batch is already waiting, the merge thread is ahead and decodes the next one itself (the
+// consumer is a Parquet writer, say); when none is, the consumer waits, and gets the rows to decode them while the next are merged.
 #pragma once
 
 #include <arrow/result.h>
@@ -6,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "exec/sort/row_format.h"
 #include "exec/sort/row_merger.h"
@@ -22,12 +29,13 @@ struct MergeStreamOptions {
   arrow::MemoryPool* pool = nullptr;  ///< for the batches
   std::optional<int64_t> fetch_rows;  ///< rows after which the stream ends
   std::unique_ptr<RowMerger> merger;
-  std::unique_ptr<RowBatch> rows;
+  std::vector<std::unique_ptr<RowBatch>> row_batches;  ///< as many as RowBatchesWanted
 };
 
-/// The merged rows as batches. With more than one thread, merging and decoding run ahead on a thread of their own, as
-/// far as a small queue allows, so that they overlap with what the consumer does with the batches; it starts with the
-/// first Next and is stopped and joined by the destructor.
+/// Buffers of rows between the merge and the decoding: one on one thread; else one that is filled, one on its way, one being decoded.
+int RowBatchesWanted(const runtime::QueryContext& context);
+
+/// The merge thread starts with the first Next and is stopped and joined by the destructor.
 arrow::Result<std::unique_ptr<runtime::BatchStream>> MakeMergeStream(MergeStreamOptions options);
 
 }  // namespace icebound::exec::sort

@@ -31,7 +31,10 @@ class RowBatch {
     return batch;
   }
 
-  void Clear() { row_count_ = used_bytes_ = 0; }
+  void Clear() {
+    row_count_ = used_bytes_ = 0;
+    borrows_row_ = false;
+  }
 
   /// Whether a row of this size may be added; a wider one than any batch takes travels alone (AddAlone).
   bool HasRoom(int64_t row_bytes) const { return row_count_ < rows_max_ && row_bytes <= bytes_max_ - used_bytes_; }
@@ -55,12 +58,14 @@ class RowBatch {
   void AddAlone(const uint8_t* row) {
     addresses()[row_count_++] = row;
     used_bytes_ = bytes_max_;
+    borrows_row_ = true;
   }
 
   /// Drops rows behind the first `row_count`.
   void Truncate(int64_t row_count) { row_count_ = std::min(row_count_, row_count); }
 
   int64_t row_count() const { return row_count_; }
+  bool borrows_row() const { return borrows_row_; }  ///< it is good only until the merge goes on
   std::span<const uint8_t*> rows() { return {addresses(), static_cast<size_t>(row_count_)}; }
 
  private:
@@ -74,6 +79,7 @@ class RowBatch {
   MappedPages addresses_;
   int64_t row_count_ = 0;
   int64_t used_bytes_ = 0;
+  bool borrows_row_ = false;
 };
 
 }  // namespace icebound::exec::sort

@@ -28,6 +28,9 @@ constexpr int64_t kCompactRowsMin = 16384;
 /// costs more than a few rows.
 constexpr int64_t kGapRowsMax = 4;
 
+/// Rows written between two looks at the cancellation: some milliseconds.
+constexpr size_t kRowsBetweenChecks = 16384;
+
 /// The state of so many runs is paid for at a time.
 constexpr int64_t kRunsCharged = 16;
 
@@ -63,7 +66,8 @@ SortRunBuilder::SortRunBuilder(SortShared* shared)
       spare_arena_(&shared->budget, shared->chunk_bytes),
       entry_pages_(&shared->budget),
       workspace_(&shared->budget),
-      spread_(layout_) {}
+      spread_(layout_),
+      seen_spread_(layout_) {}
 
 arrow::Status SortRunBuilder::Start() {
   const int64_t block_bytes = MappedPages::RoundUp(RunWriter::WorkspaceBytes(shared_.block_bytes) + RowPacking::kTableBytesMax);
@@ -231,7 +235,9 @@ arrow::Status SortRunBuilder::ChargeRuns() {
 
 /// Notes which bits vary, and whether the rows from `begin` on keep the order.
 void SortRunBuilder::WatchOrder(int64_t begin) {
-  spread_.Add(SortedEntries().subspan(static_cast<size_t>(begin)));
+  const std::span<SortEntry> rows(entries() + begin, static_cast<size_t>(count_ - begin));
+  spread_.Add(rows);
+  if (prefix_.has_value()) prefix_->Compute(rows);
   for (int64_t i = std::max<int64_t>(begin, 1); i < count_ && (ascending_ || descending_); ++i) {
     const int order = layout_.CompareFrom(entries()[i - 1].row, entries()[i].row, 0);
     ascending_ = ascending_ && order <= 0;
@@ -260,7 +266,13 @@ void SortRunBuilder::SortRows() {
   if (!ascending_ && descending_) {
     std::reverse(rows.begin(), rows.end());
   } else if (!ascending_) {
-    SortEntries(layout_, KeyPrefix(spread_), rows, scratch_);
+    seen_spread_.Merge(spread_);
+    if (!prefix_.has_value() || !prefix_->Suits(spread_)) {
+      prefix_.emplace(seen_spread_);
+      if (!prefix_->Suits(spread_)) prefix_.emplace(spread_);
+      prefix_->Compute(rows);
+    }
+    SortEntries(layout_, *prefix_, rows, scratch_);
   }
   sorted_ = true;
   if (shared_.cutoff_or_null != nullptr && count_ >= shared_.cutoff_or_null->fetch_rows()) {
@@ -287,6 +299,7 @@ arrow::Status SortRunBuilder::SpillRows() {
       if (i + kPrefetchRows < rows.size()) {
         for (int64_t at = 0; at < prefetch_bytes; at += 64) __builtin_prefetch(rows[i + kPrefetchRows].row + at);
       }
+      if (i % kRowsBetweenChecks == 0) ARROW_RETURN_NOT_OK(shared_.cancellation.Check());
       ARROW_RETURN_NOT_OK(writer_->Add(rows[i].row));
     }
     ARROW_RETURN_NOT_OK(writer_->Pause(rows.back().row));
@@ -311,6 +324,8 @@ arrow::Status SortRunBuilder::KeepFirstRows() {
     std::memcpy(copy, row, static_cast<size_t>(bytes));
     entries()[i].row = copy;
   }
+  // Sorting may have left digits of ties where the prefixes were.
+  if (prefix_.has_value()) prefix_->Compute({entries(), static_cast<size_t>(count_)});
   std::swap(arena_, spare_arena_);
   spare_arena_.Reset();
   sorted_ = false;

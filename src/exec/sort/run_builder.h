@@ -24,22 +24,26 @@
 #include <vector>
 
 #include "exec/sort/key_cutoff.h"
+#include "exec/sort/key_prefix.h"
 #include "exec/sort/mapped_pages.h"
 #include "exec/sort/row_arena.h"
 #include "exec/sort/row_format.h"
 #include "exec/sort/row_spread.h"
 #include "exec/sort/run_file.h"
+#include "runtime/cancellation.h"
 
 namespace icebound::exec::sort {
 
 /// What the workers of one sort have in common. Outlives the builders.
 struct SortShared {
-  SortShared(const SortRowFormat& format, SortBudget* budget, spill::DiskManager* disk)
-      : format(format), budget(*budget), disk(*disk) {}
+  SortShared(const SortRowFormat& format, SortBudget* budget, spill::DiskManager* disk,
+             const runtime::CancellationToken& cancellation)
+      : format(format), budget(*budget), disk(*disk), cancellation(cancellation) {}
 
   const SortRowFormat& format;
   SortBudget& budget;
   spill::DiskManager& disk;
+  const runtime::CancellationToken& cancellation;
   KeyCutoff* cutoff_or_null = nullptr;
   int workers = 1;
   bool force_spill = false;
@@ -118,8 +122,12 @@ class SortRunBuilder {
   std::span<uint8_t*> cursors_;
   std::optional<RunWriter> writer_;
 
-  int64_t count_ = 0;  // rows in memory
-  RowSpread spread_;
+  int64_t count_ = 0;      // rows in memory
+  RowSpread spread_;       // of the rows in memory
+  RowSpread seen_spread_;  // of all rows so far
+  // What the prefixes in the sort array are made with, while the rows are in the cache: it suited all rows before those in memory, and most
+  // likely suits them too.
+  std::optional<KeyPrefix> prefix_;
   bool ascending_ = true;  // of the rows in memory, in the order they came
   bool descending_ = true;
   bool sorted_ = false;

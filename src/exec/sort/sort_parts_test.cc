@@ -131,7 +131,9 @@ TEST_P(KeyCaseTest, EntriesAreSortedWhateverTheScratch) {
       for (const SortEntry& entry : rows.entries) expected.emplace_back(rows.Key(entry));
       std::sort(expected.begin(), expected.end());
       std::vector<SortEntry> scratch(scratch_entries);
-      SortEntries(rows.layout, KeyPrefix(SpreadOf(rows)), rows.entries, scratch);
+      const KeyPrefix prefix(SpreadOf(rows));
+      prefix.Compute(rows.entries);
+      SortEntries(rows.layout, prefix, rows.entries, scratch);
       for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(rows.Key(rows.entries[i]), expected[i]) << i << " of " << count;
     }
   }
@@ -157,6 +159,29 @@ TEST_P(KeyCaseTest, PrefixesOrderAsKeysDo) {
     if (prefix.bits() < 64) {
       ASSERT_LT(left_prefix, uint64_t{1} << prefix.bits());
     }
+  }
+}
+
+/// A prefix made for some rows is used for others exactly when that gives the right order.
+TEST_P(KeyCaseTest, PrefixesThatSuitOtherRowsOrderThem) {
+  int suited = 0;
+  for (int attempt = 0; attempt < 60; ++attempt) {
+    const KeyPrefix prefix(SpreadOf(MakeRows(Uniform(random_, 2, 200))));
+    HandMadeRows rows = MakeRows(Uniform(random_, 1, 100));
+    RowSpread spread(rows.layout);
+    spread.Add(rows.entries);
+    if (!prefix.Suits(spread)) continue;
+    ++suited;
+    std::vector<std::string> expected;
+    for (const SortEntry& entry : rows.entries) expected.emplace_back(rows.Key(entry));
+    std::sort(expected.begin(), expected.end());
+    std::vector<SortEntry> scratch(50);
+    prefix.Compute(rows.entries);
+    SortEntries(rows.layout, prefix, rows.entries, scratch);
+    for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(rows.Key(rows.entries[i]), expected[i]);
+  }
+  if (GetParam().name == "dateAndNumbers" || GetParam().name == "fixed4") {
+    EXPECT_GT(suited, 0);
   }
 }
 

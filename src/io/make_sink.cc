@@ -9,14 +9,21 @@
 namespace icebound::io {
 namespace {
 
+std::string Lower(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  }
+  return text;
+}
+
 arrow::Result<std::string> FormatOf(const std::string& path, const CopyOptions& options) {
-  if (auto format = TextOption(options, "format")) return *format;
+  if (auto format = TextOption(options, "format")) return Lower(*format);
   const size_t slash = path.find_last_of('/');
   const size_t dot = path.find_last_of('.');
   if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) {
     return MakeError(ErrorKind::kInvalidInput, "cannot tell the format of {}: give it an extension or the option FORMAT", path);
   }
-  return path.substr(dot + 1);
+  return Lower(path.substr(dot + 1));
 }
 
 }  // namespace

@@ -17,7 +17,12 @@ class FormatSink final : public runtime::BatchSink {
   arrow::Status OpenStream(arrow::io::OutputStream* out, const std::string& format, const CopyOptions& options,
                            std::shared_ptr<arrow::Schema> schema) {
     out_ = out;
-    ARROW_ASSIGN_OR_RAISE(format_, MakeBatchFormat(format, options, {out, std::move(schema), consumer_->pool()}));
+    FormatTarget target;
+    target.out = out;
+    target.schema = std::move(schema);
+    target.pool = consumer_->pool();
+    target.is_file = file_ != nullptr;
+    ARROW_ASSIGN_OR_RAISE(format_, MakeBatchFormat(format, options, std::move(target)));
     return arrow::Status::OK();
   }
   arrow::Status OpenFile(std::unique_ptr<OutputFile> file, const std::string& format, const CopyOptions& options,

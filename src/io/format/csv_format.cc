@@ -1,35 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 #include "io/format/batch_format.h"
+#include "io/format/value_text.h"
 
 namespace icebound::io {
 namespace {
 
+/// Doubles the quotes of what passes through: the inside of a quoted cell.
+class QuotedCell final : public TextOut {
+ public:
+  explicit QuotedCell(TextOut* out) : out_(out) {}
+  arrow::Status Append(std::string_view text) override {
+    for (size_t quote; (quote = text.find('"')) != std::string_view::npos; text.remove_prefix(quote + 1)) {
+      ARROW_RETURN_NOT_OK(out_->Append(text.substr(0, quote + 1)));
+      ARROW_RETURN_NOT_OK(out_->Append("\""));
+    }
+    return out_->Append(text);
+  }
+
+ private:
+  TextOut* const out_;
+};
+
+struct CsvOptions {
+  std::string delimiter = ",";
+  std::string null_text;
+  bool header = true;
+};
+
 class CsvFormat final : public BatchFormat {
  public:
-  CsvFormat(FormatTarget target, std::string delimiter, std::string null_text, bool header)
+  CsvFormat(FormatTarget target, CsvOptions options)
       : target_(std::move(target)),
-        delimiter_(std::move(delimiter)),
-        null_text_(std::move(null_text)),
-        header_(header),
-        special_characters_(delimiter_ + "\"\r\n"),
-        buffer_(target_.out) {}
+        options_(std::move(options)),
+        special_characters_(options_.delimiter + "\"\r\n"),
+        buffer_(target_.out),
+        quoted_(&buffer_) {}
 
   arrow::Status Begin() override {
-    if (!header_) return arrow::Status::OK();
+    if (!options_.header) return arrow::Status::OK();
     for (int i = 0; i < target_.schema->num_fields(); ++i) {
-      if (i > 0) ARROW_RETURN_NOT_OK(buffer_.Append(delimiter_));
-      ARROW_RETURN_NOT_OK(AppendValue(target_.schema->field(i)->name()));
+      if (i > 0) ARROW_RETURN_NOT_OK(buffer_.Append(options_.delimiter));
+      ARROW_RETURN_NOT_OK(AppendCell(target_.schema->field(i)->name()));
     }
     return buffer_.Append("\n");
   }
 
   arrow::Status Write(const arrow::RecordBatch& batch) override {
-    ARROW_ASSIGN_OR_RAISE(const auto columns, ColumnsAsText(batch, target_.pool));
+    const arrow::ArrayVector& columns = batch.columns();
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
       for (size_t i = 0; i < columns.size(); ++i) {
-        if (i > 0) ARROW_RETURN_NOT_OK(buffer_.Append(delimiter_));
-        ARROW_RETURN_NOT_OK(columns[i]->IsNull(row) ? buffer_.Append(null_text_) : AppendValue(columns[i]->GetView(row)));
+        if (i > 0) ARROW_RETURN_NOT_OK(buffer_.Append(options_.delimiter));
+        ARROW_RETURN_NOT_OK(AppendValue(*columns[i], row));
       }
       ARROW_RETURN_NOT_OK(buffer_.Append("\n"));
     }
@@ -39,38 +61,56 @@ class CsvFormat final : public BatchFormat {
   arrow::Status End() override { return buffer_.Flush(); }
 
  private:
-  /// Quoted when it holds a special character, or would read as NULL.
-  arrow::Status AppendValue(std::string_view value) {
-    if (value != null_text_ && value.find_first_of(special_characters_) == std::string_view::npos) return buffer_.Append(value);
-    ARROW_RETURN_NOT_OK(buffer_.Append("\""));
-    for (size_t quote; (quote = value.find('"')) != std::string_view::npos; value.remove_prefix(quote + 1)) {
-      ARROW_RETURN_NOT_OK(buffer_.Append(value.substr(0, quote)));
-      ARROW_RETURN_NOT_OK(buffer_.Append("\"\""));
+  arrow::Status AppendValue(const arrow::Array& column, int64_t row) {
+    if (ValueText::IsNull(column, row)) return buffer_.Append(options_.null_text);
+    if (ValueText::IsNested(*column.type())) {  // as long as it likes: quoted as it comes
+      ARROW_RETURN_NOT_OK(buffer_.Append("\""));
+      ARROW_RETURN_NOT_OK(values_.Append(column, row, TextStyle::kSql, &quoted_));
+      return buffer_.Append("\"");
     }
-    ARROW_RETURN_NOT_OK(buffer_.Append(value));
+    if (column.type_id() == arrow::Type::STRING) return AppendCell(static_cast<const arrow::StringArray&>(column).GetView(row));
+    cell_.Clear();
+    ARROW_RETURN_NOT_OK(values_.Append(column, row, TextStyle::kSql, &cell_));
+    return AppendCell(cell_.view());
+  }
+
+  /// Quoted when it holds a special character, or would read as NULL.
+  arrow::Status AppendCell(std::string_view text) {
+    if (text != options_.null_text && text.find_first_of(special_characters_) == std::string_view::npos)
+      return buffer_.Append(text);
+    ARROW_RETURN_NOT_OK(buffer_.Append("\""));
+    ARROW_RETURN_NOT_OK(quoted_.Append(text));
     return buffer_.Append("\"");
   }
 
   const FormatTarget target_;
-  const std::string delimiter_;
-  const std::string null_text_;
-  const bool header_;
+  const CsvOptions options_;
   const std::string special_characters_;
   TextBuffer buffer_;
+  QuotedCell quoted_;
+  TextString cell_;
+  ValueText values_;
 };
 
 }  // namespace
 
 arrow::Result<std::unique_ptr<BatchFormat>> MakeCsvFormat(const CopyOptions& options, FormatTarget target) {
   ARROW_RETURN_NOT_OK(CheckOptionNames(options, std::vector<std::string_view>{"format", "delimiter", "header", "null"}, "csv"));
-  const std::string delimiter = TextOption(options, "delimiter").value_or(",");
-  if (delimiter.size() != 1 || delimiter == "\"" || delimiter == "\n" || delimiter == "\r") {
-    return MakeError(ErrorKind::kInvalidInput,
-                     "the option delimiter must be one character other than a quote or a line end, not \"{}\"", delimiter);
+  CsvOptions csv;
+  csv.delimiter = TextOption(options, "delimiter").value_or(csv.delimiter);
+  if (csv.delimiter == "\\t") csv.delimiter = "\t";
+  if (csv.delimiter.size() != 1 || csv.delimiter.find_first_of("\"\r\n") != std::string::npos) {
+    return MakeError(ErrorKind::kInvalidInput, "option delimiter must be one character other than a quote or a line end: \"{}\"",
+                     csv.delimiter);
+  }
+  csv.null_text = TextOption(options, "null").value_or("");
+  if (csv.null_text.find_first_of(csv.delimiter + "\"\r\n") != std::string::npos) {
+    return MakeError(ErrorKind::kInvalidInput, "option null must not contain the delimiter, a quote or a line end: \"{}\"",
+                     csv.null_text);
   }
   ARROW_ASSIGN_OR_RAISE(const auto header, BooleanOption(options, "header"));
-  return std::make_unique<CsvFormat>(std::move(target), delimiter, TextOption(options, "null").value_or(""),
-                                     header.value_or(true));
+  csv.header = header.value_or(true);
+  return std::make_unique<CsvFormat>(std::move(target), std::move(csv));
 }
 
 }  // namespace icebound::io

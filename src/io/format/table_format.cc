@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "io/format/batch_format.h"
+#include "io/format/value_text.h"
 
 namespace icebound::io {
 namespace {
@@ -25,14 +26,14 @@ class TableFormat final : public BatchFormat {
   arrow::Status Begin() override { return arrow::Status::OK(); }
 
   arrow::Status Write(const arrow::RecordBatch& batch) override {
-    ARROW_ASSIGN_OR_RAISE(const auto columns, ColumnsAsText(batch, target_.pool));
     if (widths_.empty()) {
-      Measure(columns);
+      ARROW_RETURN_NOT_OK(Measure(&batch));
       ARROW_RETURN_NOT_OK(AppendHead());
     }
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
-      for (size_t i = 0; i < columns.size(); ++i) {
-        ARROW_RETURN_NOT_OK(AppendCell(i, columns[i]->IsNull(row) ? std::string_view("NULL") : columns[i]->GetView(row)));
+      for (int i = 0; i < batch.num_columns(); ++i) {
+        ARROW_ASSIGN_OR_RAISE(const std::string_view text, CellText(*batch.column(i), row));
+        ARROW_RETURN_NOT_OK(AppendCell(static_cast<size_t>(i), text));
       }
       ARROW_RETURN_NOT_OK(buffer_.Append("\n"));
     }
@@ -42,7 +43,7 @@ class TableFormat final : public BatchFormat {
 
   arrow::Status End() override {
     if (widths_.empty()) {
-      Measure({});
+      ARROW_RETURN_NOT_OK(Measure(nullptr));
       ARROW_RETURN_NOT_OK(AppendHead());
     }
     ARROW_RETURN_NOT_OK(buffer_.Append("(" + std::to_string(rows_) + (rows_ == 1 ? " row)\n" : " rows)\n")));
@@ -50,13 +51,37 @@ class TableFormat final : public BatchFormat {
   }
 
  private:
-  void Measure(const std::vector<std::shared_ptr<arrow::StringArray>>& columns) {
+  /// Widths from the names and the rows of the first batch, if there is one.
+  arrow::Status Measure(const arrow::RecordBatch* batch) {
     for (const auto& field : target_.schema->fields()) widths_.push_back(Characters(field->name()));
-    for (size_t i = 0; i < columns.size(); ++i) {
-      size_t widest = columns[i]->null_count() > 0 ? 4 : 0;
-      for (int64_t row = 0; row < columns[i]->length(); ++row) widest = std::max(widest, Characters(columns[i]->GetView(row)));
-      widths_[i] = std::max(widths_[i], std::min(widest, kWidestPadding));
+    if (batch == nullptr) return arrow::Status::OK();
+    for (int i = 0; i < batch->num_columns(); ++i) {
+      size_t widest = 0;
+      for (int64_t row = 0; row < batch->num_rows(); ++row) {
+        ARROW_ASSIGN_OR_RAISE(const std::string_view text, CellText(*batch->column(i), row));
+        widest = std::max(widest, Characters(text));
+      }
+      size_t& width = widths_[static_cast<size_t>(i)];
+      width = std::max(width, std::min(widest, kWidestPadding));
     }
+    return arrow::Status::OK();
+  }
+
+  /// Valid until the next call. Line ends and tabs, which would tear the table apart, come as \n, \r and \t.
+  arrow::Result<std::string_view> CellText(const arrow::Array& column, int64_t row) {
+    if (ValueText::IsNull(column, row)) return "NULL";
+    cell_.Clear();
+    ARROW_RETURN_NOT_OK(values_.Append(column, row, TextStyle::kSql, &cell_));
+    if (cell_.view().find_first_of("\n\r\t") == std::string_view::npos) return cell_.view();
+    escaped_.clear();
+    for (char c : cell_.view()) {
+      if (c != '\n' && c != '\r' && c != '\t') {
+        escaped_.push_back(c);
+      } else {
+        escaped_.append(c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t");
+      }
+    }
+    return escaped_;
   }
 
   arrow::Status AppendHead() {
@@ -82,6 +107,9 @@ class TableFormat final : public BatchFormat {
 
   const FormatTarget target_;
   TextBuffer buffer_;
+  ValueText values_;
+  TextString cell_;
+  std::string escaped_;
   std::vector<size_t> widths_;  // characters, set by the first batch
   int64_t rows_ = 0;
 };

@@ -7,57 +7,12 @@
 
 #include "base/error.h"
 #include "io/parquet_guard.h"
+#include "io/stored_type.h"
 
 namespace icebound::io {
 namespace {
 
 constexpr char kArrowSchemaKey[] = "ARROW:schema";
-
-std::shared_ptr<arrow::Field> WithoutViews(const std::shared_ptr<arrow::Field>& field);
-
-arrow::FieldVector ChildrenWithoutViews(const arrow::DataType& type) {
-  arrow::FieldVector children;
-  for (const auto& child : type.fields()) children.push_back(WithoutViews(child));
-  return children;
-}
-
-std::shared_ptr<arrow::DataType> TypeWithoutViews(const std::shared_ptr<arrow::DataType>& type) {
-  switch (type->id()) {
-    case arrow::Type::STRING_VIEW:
-      return arrow::utf8();
-    case arrow::Type::BINARY_VIEW:
-      return arrow::binary();
-    case arrow::Type::RUN_END_ENCODED:
-      return TypeWithoutViews(static_cast<const arrow::RunEndEncodedType&>(*type).value_type());
-    case arrow::Type::DICTIONARY: {
-      const auto& dictionary = static_cast<const arrow::DictionaryType&>(*type);
-      return arrow::dictionary(dictionary.index_type(), TypeWithoutViews(dictionary.value_type()), dictionary.ordered());
-    }
-    case arrow::Type::STRUCT:
-      return arrow::struct_(ChildrenWithoutViews(*type));
-    case arrow::Type::LIST:
-      return arrow::list(ChildrenWithoutViews(*type)[0]);
-    case arrow::Type::LARGE_LIST:
-      return arrow::large_list(ChildrenWithoutViews(*type)[0]);
-    case arrow::Type::LIST_VIEW:
-      return arrow::list_view(ChildrenWithoutViews(*type)[0]);
-    case arrow::Type::LARGE_LIST_VIEW:
-      return arrow::large_list_view(ChildrenWithoutViews(*type)[0]);
-    case arrow::Type::FIXED_SIZE_LIST:
-      return arrow::fixed_size_list(ChildrenWithoutViews(*type)[0],
-                                    static_cast<const arrow::FixedSizeListType&>(*type).list_size());
-    case arrow::Type::MAP: {
-      const auto& map = static_cast<const arrow::MapType&>(*type);
-      return std::make_shared<arrow::MapType>(WithoutViews(map.key_field()), WithoutViews(map.item_field()), map.keys_sorted());
-    }
-    default:
-      return type;
-  }
-}
-
-std::shared_ptr<arrow::Field> WithoutViews(const std::shared_ptr<arrow::Field>& field) {
-  return field->WithType(TypeWithoutViews(field->type()));
-}
 
 arrow::Result<std::shared_ptr<arrow::KeyValueMetadata>> StoredMetadata(const arrow::Schema& schema, arrow::MemoryPool* pool) {
   auto metadata = std::make_shared<arrow::KeyValueMetadata>();
@@ -100,9 +55,7 @@ arrow::Result<WrittenSchema> MakeWrittenSchema(const arrow::Schema& schema, cons
                                                arrow::MemoryPool* pool) {
   if (schema.num_fields() == 0) return MakeError(ErrorKind::kInvalidInput, "a Parquet file needs at least one column");
   WrittenSchema written;
-  arrow::FieldVector fields;
-  for (const auto& field : schema.fields()) fields.push_back(WithoutViews(field));
-  written.arrow_schema = arrow::schema(std::move(fields), schema.metadata());
+  written.arrow_schema = StoredSchema(schema, StoredDictionaries::kKept);
   const auto arrow_properties = parquet::default_arrow_writer_properties();
   ARROW_RETURN_NOT_OK(CheckFields(*written.arrow_schema, properties, *arrow_properties));
   ARROW_RETURN_NOT_OK(GuardParquet(ErrorKind::kUnsupported, "making a Parquet schema", [&]() -> arrow::Status {

@@ -21,9 +21,7 @@ struct WrittenField {
 
 /// How an Arrow schema lies in a Parquet file.
 struct WrittenSchema {
-  /// What readers are told to give back (ARROW:schema): the schema as it came, except that string and binary views are plain
-  /// strings and binaries (files are read far more often than written, and many readers cannot process views), and run-end
-  /// encoded types are their values'.
+  /// What readers are told to give back (ARROW:schema): the schema as it came, in stored types (stored_type.h).
   std::shared_ptr<arrow::Schema> arrow_schema;
   std::shared_ptr<parquet::SchemaDescriptor> descriptor;
   std::vector<WrittenField> fields;

@@ -69,10 +69,6 @@ arrow::Result<Datum> OtherIntervalToInterval(const Datum& value, const EvalConte
   });
 }
 
-arrow::Result<Datum> LargeListToList(const Datum& value, const TypePtr& type, arrow::compute::ExecContext* exec) {
-  return ArrowCast(value, type, exec);
-}
-
 }  // namespace
 
 arrow::Result<Datum> ToLogical(const Datum& value, const EvalContext& context, arrow::compute::ExecContext* exec) {
@@ -102,12 +98,6 @@ arrow::Result<Datum> ToLogical(const Datum& value, const EvalContext& context, a
     case Type::INTERVAL_MONTHS:
     case Type::INTERVAL_DAY_TIME:
       return OtherIntervalToInterval(value, context, exec);
-    case Type::LARGE_LIST:
-      return LargeListToList(value, to, exec);
-    case Type::UINT64: {
-      // Arrow's kernel wants 20 digits for uint64, which is what the logical type has.
-      return ArrowCast(value, to, exec);
-    }
     default:
       return ArrowCast(value, to, exec);
   }
@@ -118,22 +108,35 @@ namespace {
 arrow::Result<Datum> CastArray(const Datum& value, const TypePtr& type, const EvalContext& context,
                                arrow::compute::ExecContext* exec);
 
-/// The children one by one; offsets and validity stay.
+/// Offsets from 0 for children that were cut to start at the first one's.
+arrow::Result<std::shared_ptr<arrow::Buffer>> RebasedOffsets(const int32_t* offsets, int64_t num_rows, arrow::MemoryPool* pool) {
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer((num_rows + 1) * sizeof(int32_t), pool));
+  int32_t* rebased = reinterpret_cast<int32_t*>(buffer->mutable_data());
+  for (int64_t i = 0; i <= num_rows; ++i) rebased[i] = offsets[i] - offsets[0];
+  return buffer;
+}
+
+/// The children one by one. They are cut to the rows of a slice first: what lies outside must not fail the cast.
 arrow::Result<Datum> CastNested(const Datum& value, const TypePtr& type, const EvalContext& context,
                                 arrow::compute::ExecContext* exec) {
   const arrow::ArrayData& data = *value.array();
-  auto result = data.Copy();
-  result->type = type;
-  if (type->id() == Type::MAP) {
-    // The one child of a map is a struct of key and item.
-    ARROW_ASSIGN_OR_RAISE(const Datum entries, CastArray(Datum(data.child_data[0]), type->field(0)->type(), context, exec));
-    result->child_data[0] = entries.array();
-    return result;
+  ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity({&value, 1}, data.length, context.pool));
+  std::vector<std::shared_ptr<arrow::Buffer>> buffers = {std::move(validity)};
+  int64_t begin = data.offset, length = data.length;
+  if (type->id() != Type::STRUCT) {
+    static constexpr int32_t kEmpty[1] = {0};
+    const int32_t* offsets = data.length == 0 ? kEmpty : data.GetValues<int32_t>(1);
+    begin = offsets[0];
+    length = offsets[data.length] - offsets[0];
+    ARROW_ASSIGN_OR_RAISE(auto rebased, RebasedOffsets(offsets, data.length, context.pool));
+    buffers.push_back(std::move(rebased));
   }
-  for (size_t i = 0; i < data.child_data.size(); ++i) {
-    ARROW_ASSIGN_OR_RAISE(const Datum child,
-                          CastArray(Datum(data.child_data[i]), type->field(static_cast<int>(i))->type(), context, exec));
-    result->child_data[i] = child.array();
+  auto result = arrow::ArrayData::Make(type, data.length, std::move(buffers));
+  for (size_t i = 0; i < data.child_data.size(); ++i) {  // The one child of a map is a struct of key and item.
+    const auto child = data.child_data[i]->Slice(begin, length);
+    ARROW_ASSIGN_OR_RAISE(const Datum converted,
+                          CastArray(Datum(child), type->field(static_cast<int>(i))->type(), context, exec));
+    result->child_data.push_back(converted.array());
   }
   return result;
 }
@@ -218,7 +221,6 @@ arrow::Result<Datum> CastArray(const Datum& value, const TypePtr& type, const Ev
     ARROW_ASSIGN_OR_RAISE(result, CastLogical(source, logical, context, exec));
   }
   if (logical->Equals(*type)) return result;
-  if (type->id() == Type::UINT64) return ArrowCast(result, type, exec);
   return ArrowCast(result, type, exec);
 }
 

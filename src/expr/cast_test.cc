@@ -272,6 +272,7 @@ TEST(Cast, ToIntervals) {
       {"(cast '1 day -2 hours' interval)", "1 day -02:00:00"},
       {"(cast '-1 days +02:03' interval)", "-1 days +02:03:00"},
       {"(cast '@ 1 minute' interval)", "00:01:00"},
+      {"(cast '1 second 2 seconds' interval)", "error: invalid input syntax for type interval: \"1 second 2 seconds\""},
       {"(cast '1 decade' interval)", "10 years"},
       {"(cast '1 century 3 mils' interval)", "3100 years"},
       {"(cast '2 weeks' interval)", "14 days"},

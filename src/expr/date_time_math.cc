@@ -110,8 +110,8 @@ Interval Age(int64_t later_us, int64_t earlier_us) {
     micros += kMicrosPerDay;
     --days;
   }
-  if (days < 0) {  // Borrow the days of the earlier date's month; of the later one's when the sign is turned.
-    days += negative ? DaysInMonth(later.year, later.month) : DaysInMonth(earlier.year, earlier.month);
+  if (days < 0) {  // Borrow the days of the earlier date's month.
+    days += DaysInMonth(earlier.year, earlier.month);
     --months;
   }
   Interval age{static_cast<int32_t>(months), static_cast<int32_t>(days), micros * kNanosPerMicro};

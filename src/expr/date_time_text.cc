@@ -419,6 +419,13 @@ class IntervalSum {
         return false;
     }
   }
+  /// False when the unit was there before.
+  bool TakeUnit(DateTimeField field) {
+    const uint32_t bit = uint32_t{1} << static_cast<int>(field);
+    const bool first = (seen_units_ & bit) == 0;
+    seen_units_ |= bit;
+    return first;
+  }
   void AddTime(int64_t sign, int64_t nanos) { nanos_ += static_cast<Int128>(sign) * nanos; }
   void Negate() {
     months_ = -months_;
@@ -455,6 +462,7 @@ class IntervalSum {
   }
 
   Int128 months_ = 0, days_ = 0, nanos_ = 0;
+  uint32_t seen_units_ = 0;
 };
 
 /// ISO 8601 with designators, after the P.
@@ -545,7 +553,7 @@ arrow::Result<bool> TakeIntervalItem(Cursor* cursor, DateTimeField default_field
     field = *named;
     *cursor = ahead;
   }
-  return sum->Add(sign, whole, fraction, field);
+  return sum->TakeUnit(field) && sum->Add(sign, whole, fraction, field);
 }
 
 }  // namespace

@@ -233,6 +233,35 @@ TEST(Evaluate, NestedValues) {
       "error: operator does not exist: integer[] + integer; no candidate matches the argument types, explicit casts may help");
 }
 
+/// Values outside a slice, and hidden ones, do not fail a cast of a list or struct.
+TEST(Evaluate, NestedCasts) {
+  auto lists = std::make_shared<arrow::ListBuilder>(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
+  auto& elements = static_cast<arrow::StringBuilder&>(*lists->value_builder());
+  ASSERT_TRUE(lists->Append().ok() && elements.Append("x").ok());
+  ASSERT_TRUE(lists->Append().ok() && elements.AppendValues({"1", "2"}).ok() && elements.AppendNull().ok());
+  ASSERT_TRUE(lists->AppendNull().ok());
+  ASSERT_TRUE(lists->Append().ok() && elements.Append("y").ok());
+  const auto list = lists->Finish().ValueOrDie();
+  const auto texts = ArrayFromText(arrow::utf8(), {"x", "5", nullptr, "y"});
+  const auto record = arrow::StructArray::Make(arrow::ArrayVector{texts}, std::vector<std::string>{"n"}).ValueOrDie();
+  const auto batch = BatchOf({list, record});
+  const auto cast = [&](int column, const TypePtr& type, int64_t offset, int64_t length) {
+    const auto expr = MakeCast(MakeColumn(column, *batch->schema()->field(column)), type).ValueOrDie();
+    return EvaluateToArray(*expr, *batch->Slice(offset, length), TestContext());
+  };
+  const auto numbers = cast(0, arrow::list(arrow::int32()), 1, 2).ValueOrDie();
+  ASSERT_TRUE(numbers->ValidateFull().ok());
+  EXPECT_EQ(numbers->GetScalar(0).ValueOrDie()->ToString(), "list<item: int32>[1, 2, null]");
+  EXPECT_TRUE(numbers->IsNull(1));
+  EXPECT_FALSE(cast(0, arrow::list(arrow::int32()), 0, 2).ok());
+  const auto record_type = arrow::struct_({arrow::field("n", arrow::int64())});
+  const auto records = cast(1, record_type, 1, 2).ValueOrDie();
+  ASSERT_TRUE(records->ValidateFull().ok());
+  EXPECT_EQ(static_cast<const arrow::Int64Array&>(*static_cast<const arrow::StructArray&>(*records).field(0)).Value(0), 5);
+  EXPECT_FALSE(cast(1, record_type, 0, 4).ok());
+  EXPECT_FALSE(MakeCast(MakeColumn(1, *batch->schema()->field(1)), arrow::int32()).ok());
+}
+
 TEST(Evaluate, Maps) {
   auto builder = arrow::MakeBuilder(arrow::map(arrow::utf8(), arrow::int32())).ValueOrDie();
   auto& maps = static_cast<arrow::MapBuilder&>(*builder);

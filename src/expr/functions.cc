@@ -16,6 +16,7 @@ FunctionRegistry::FunctionRegistry() {
   RegisterIntervalArithmetic(this);
   RegisterDateTime(this);
   RegisterDateTimeFields(this);
+  RegisterFormat(this);
   RegisterNested(this);
 }
 

@@ -31,9 +31,10 @@
 //   number       abs sign round trunc ceil ceiling floor sqrt cbrt power pow exp ln log log10 log2 mod gcd lcm
 //                sin cos tan cot asin acos atan atan2 sinh cosh tanh degrees radians pi random width_bucket
 //   date/time    now current_timestamp transaction_timestamp statement_timestamp localtimestamp current_date current_time
-//                date_trunc date_part extract make_date make_timestamp make_time make_interval to_timestamp to_date age
-//                justify_hours justify_days justify_interval year month day hour minute second quarter week last_day to_char
-//   list/map     cardinality array_length array_contains map_keys map_values map_extract
+//                date_trunc date_part extract make_date make_timestamp make_time make_interval age
+//                to_timestamp (seconds, or text and template) to_date
+//                justify_hours justify_days justify_interval year quarter month week day hour minute last_day to_char
+//   list/map     cardinality array_length array_contains map_keys map_values
 #pragma once
 
 #include <arrow/compute/exec.h>
@@ -62,7 +63,7 @@ enum class Volatility {
 
 /// What a kernel works on.
 struct KernelInput {
-  /// arrays of num_rows in their logical type, or scalars; at least one array unless there are no arguments
+  /// Arrays of num_rows in their logical type, or scalars; at least one array unless there are no arguments.
   std::span<const arrow::Datum> arguments;
   const TypePtr& type;  ///< of the result
   int64_t num_rows;
@@ -164,6 +165,7 @@ void RegisterConditional(FunctionRegistry* registry);
 void RegisterIntervalArithmetic(FunctionRegistry* registry);
 void RegisterDateTime(FunctionRegistry* registry);
 void RegisterDateTimeFields(FunctionRegistry* registry);
+void RegisterFormat(FunctionRegistry* registry);
 void RegisterNested(FunctionRegistry* registry);
 
 }  // namespace icebound::expr

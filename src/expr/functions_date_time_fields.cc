@@ -148,8 +148,6 @@ std::optional<Int128> IntervalField(const Interval& interval, DateTimeField fiel
       return interval.months % 12;
     case kDay:
       return interval.days;
-    case kWeek:
-      return interval.days / 7;
     default: {
       const auto clock = ClockField(micros, field);
       return clock ? std::optional<Int128>(*clock) : std::nullopt;

@@ -187,6 +187,8 @@ TEST(DateTime, AgeAndJustify) {
       {"(age timestamp'2020-01-31' timestamp'2020-03-01')", "-1 mons -1 days"},
       {"(age timestamp'2021-02-28' timestamp'2020-02-29')", "11 mons 28 days"},
       {"(age timestamp'2020-01-31 10:00' timestamp'2020-01-31 12:00')", "-02:00:00"},
+      {"(age timestamp'0099-11-27 03:07:30.999999' timestamp'9999-12-20 00:36:32.123456')",
+       "-9900 years -22 days -21:29:01.123457"},
       {"(justify_days interval'35 days')", "1 mon 5 days"},
       {"(justify_hours interval'27 hours')", "1 day 03:00:00"},
       {"(justify_interval interval'1 mon -1 hour')", "29 days 23:00:00"},

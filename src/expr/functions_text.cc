@@ -174,11 +174,23 @@ arrow::Result<Datum> Contains(const KernelInput& input) {
 
 // --- case --------------------------------------------------------------------------------------------------------------------
 
+/// All bytes of the rows below 128, which costs much less than decoding characters.
+bool IsAsciiColumn(const Datum& text, int64_t num_rows) {
+  if (num_rows == 0 || !text.is_array()) return false;
+  const int32_t* offsets = text.array()->GetValues<int32_t>(1);
+  const auto& data = text.array()->buffers[2];
+  if (data == nullptr) return true;
+  const char* bytes = reinterpret_cast<const char*>(data->data());
+  return IsAscii({bytes + offsets[0], static_cast<size_t>(offsets[num_rows] - offsets[0])});
+}
+
 arrow::Result<Datum> Lower(const KernelInput& input) {
-  return arrow::compute::CallFunction("utf8_lower", {input.arguments[0]}, input.exec);
+  const char* function = IsAsciiColumn(input.arguments[0], input.num_rows) ? "ascii_lower" : "utf8_lower";
+  return arrow::compute::CallFunction(function, {input.arguments[0]}, input.exec);
 }
 arrow::Result<Datum> Upper(const KernelInput& input) {
-  return arrow::compute::CallFunction("utf8_upper", {input.arguments[0]}, input.exec);
+  const char* function = IsAsciiColumn(input.arguments[0], input.num_rows) ? "ascii_upper" : "utf8_upper";
+  return arrow::compute::CallFunction(function, {input.arguments[0]}, input.exec);
 }
 
 bool IsWordCharacter(std::string_view character) {

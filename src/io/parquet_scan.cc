@@ -224,14 +224,23 @@ arrow::Result<std::optional<ScanMorsel>> ParquetScan::NextMorsel() {
       if (file->next_row_group >= file->footer->row_groups()) open_files_.pop_front();
       return morsel;
     }
-    if (next_file_ == table_->file_count()) break;
+    if (next_file_ == table_->file_count()) {
+      if (files_opening_ == 0) break;
+      // Another stream opens the last file; its row groups are for this one too.
+      file_opened_.wait(lock);
+      continue;
+    }
     // The file is claimed under the lock and opened outside it: opening one in a remote store takes a while, and others can open
     // the next.
     const int64_t index = next_file_++;
+    ++files_opening_;
     lock.unlock();
-    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<ScanFile> file, OpenFile(index));
-    if (request_.projection.empty()) return ScanMorsel{.file = file, .counted_rows = file->footer->rows()};
+    arrow::Result<std::shared_ptr<ScanFile>> opened = OpenFile(index);
     lock.lock();
+    --files_opening_;
+    file_opened_.notify_all();
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<ScanFile> file, std::move(opened));
+    if (request_.projection.empty()) return ScanMorsel{.file = file, .counted_rows = file->footer->rows()};
     if (file->footer->row_groups() > 0) open_files_.push_back(std::move(file));
   }
   return std::nullopt;

@@ -6,6 +6,7 @@
 #include <arrow/result.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -79,6 +80,8 @@ class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
   std::mutex mutex_;
   std::deque<std::shared_ptr<ScanFile>> open_files_;  // with row groups left; guarded by mutex_
   int64_t next_file_ = 0;                             // guarded by mutex_
+  int files_opening_ = 0;                             // guarded by mutex_: claimed, and not yet in open_files_
+  std::condition_variable file_opened_;               // with mutex_: files_opening_ fell
 };
 
 }  // namespace icebound::io

@@ -16,8 +16,8 @@
 namespace icebound::exec::sort {
 namespace {
 
-/// Batches that may wait for the consumer: two, so that a producer and a consumer of uneven speed seldom wait for each other, and no more,
-/// because they are memory the consumer cannot use.
+/// Batches that may wait for the consumer: two, so that a producer and a consumer of uneven speed seldom wait for
+/// each other, and no more, because they are memory the consumer cannot use.
 constexpr int64_t kQueuedBatches = 2;
 
 using BatchPtr = std::shared_ptr<arrow::RecordBatch>;

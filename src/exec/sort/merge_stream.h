@@ -2,9 +2,10 @@
 //
 // The sorter's output: merged rows, turned back into batches.
 //
-// On one thread each Next merges the rows of a batch and decodes them. With more, a thread of its own merges ahead while the consumer works.
-// Decoding is done by whoever has time: when a batch is already waiting, the merge thread is ahead and decodes the next one itself (the
-// consumer is a Parquet writer, say); when none is, the consumer waits, and gets the rows to decode them while the next are merged.
+// On one thread each Next merges the rows of a batch and decodes them. With more, a thread of its own merges ahead
+// while the consumer works. Decoding is done by whoever has time: when a batch is already waiting, the merge thread
+// is ahead and decodes the next one itself (the consumer is a Parquet writer, say); when none is, the consumer waits,
+// and gets the rows to decode them while the next are merged.
 #pragma once
 
 #include <arrow/result.h>
@@ -32,7 +33,8 @@ struct MergeStreamOptions {
   std::vector<std::unique_ptr<RowBatch>> row_batches;  ///< as many as RowBatchesWanted
 };
 
-/// Buffers of rows between the merge and the decoding: one on one thread; else one that is filled, one on its way, one being decoded.
+/// Buffers of rows between the merge and the decoding: one on one thread; else one that is filled, one on its way,
+/// one being decoded.
 int RowBatchesWanted(const runtime::QueryContext& context);
 
 /// The merge thread starts with the first Next and is stopped and joined by the destructor.

@@ -125,8 +125,8 @@ class SortRunBuilder {
   int64_t count_ = 0;      // rows in memory
   RowSpread spread_;       // of the rows in memory
   RowSpread seen_spread_;  // of all rows so far
-  // What the prefixes in the sort array are made with, while the rows are in the cache: it suited all rows before those in memory, and most
-  // likely suits them too.
+  // What the prefixes in the sort array are made with, while the rows are in the cache: it suited all rows before
+  // those in memory, and most likely suits them too.
   std::optional<KeyPrefix> prefix_;
   bool ascending_ = true;  // of the rows in memory, in the order they came
   bool descending_ = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sorter alone on rows like those of TPC-H lineitem, generated in memory: nanoseconds of CPU a row in run generation and in the merge.
+// The sorter alone on rows like those of TPC-H lineitem, generated in memory: nanoseconds of CPU a row in run
+// generation and in the merge.
 //
 //   sort_benchmark --benchmark_filter=Sort/.*      arguments: MiB the sort may have, threads, 0 = by date and numbers, 1 = by comment
 #include <benchmark/benchmark.h>

@@ -41,10 +41,12 @@ T ScalarValue(const arrow::Scalar& scalar) {
   return value;
 }
 
-/// The values of a fixed-width argument, a block at a time. 128-bit values are copied out because slices may be aligned to 8
-/// bytes only.
+/// The values of a fixed-width argument, a block at a time, in place. Buffers may be aligned to 8 bytes only, so decimals of 128
+/// bits are read by DecimalReader instead.
 template <typename T>
 class BlockReader {
+  static_assert(alignof(T) <= 8);
+
  public:
   explicit BlockReader(const arrow::Datum& datum) {
     if (datum.is_array()) {
@@ -175,19 +177,19 @@ class ValueReader {
  public:
   explicit ValueReader(const arrow::Datum& datum)
       : scalar_(datum.is_array() ? T{} : ScalarValue<T>(*datum.scalar())),
-        values_(datum.is_array() ? datum.array()->GetValues<T>(1) : &scalar_),
+        values_(reinterpret_cast<const uint8_t*>(datum.is_array() ? datum.array()->GetValues<T>(1) : &scalar_)),
         mask_(datum.is_array() ? -1 : 0) {}
   ValueReader(const ValueReader&) = delete;
   ValueReader& operator=(const ValueReader&) = delete;
   T operator[](int64_t row) const {
     T value;
-    std::memcpy(&value, values_ + (row & mask_), sizeof(T));
+    std::memcpy(&value, values_ + (row & mask_) * static_cast<int64_t>(sizeof(T)), sizeof(T));
     return value;
   }
 
  private:
   const T scalar_;
-  const T* const values_;
+  const uint8_t* const values_;
   const int64_t mask_;
 };
 

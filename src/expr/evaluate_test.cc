@@ -157,6 +157,24 @@ TEST(Evaluate, ColumnsComeInManyShapes) {
         "ab!,NULL,ab!,c!");
 }
 
+/// Buffers from files and streams are aligned to 8 bytes only.
+TEST(Evaluate, DecimalsMayBeAlignedToEightBytes) {
+  const auto column = ArrayFromText(arrow::decimal128(20, 2), {"1.50", nullptr, "-7.25", "100.00"});
+  const auto& data = *column->data();
+  std::shared_ptr<arrow::Buffer> shifted = arrow::AllocateBuffer(data.buffers[1]->size() + 8).ValueOrDie();
+  std::memcpy(shifted->mutable_data() + 8, data.buffers[1]->data(), data.buffers[1]->size());
+  const auto moved =
+      arrow::MakeArray(arrow::ArrayData::Make(data.type, data.length, {data.buffers[0], arrow::SliceBuffer(shifted, 8)}));
+  const auto batch = BatchOf({moved});
+  EXPECT_EQ(Values("(negate $0)", batch), "-1.50,NULL,7.25,-100.00");
+  EXPECT_EQ(Values("(abs $0)", batch), "1.50,NULL,7.25,100.00");
+  EXPECT_EQ(Values("(+ $0 $0)", batch), "3.00,NULL,-14.50,200.00");
+  EXPECT_EQ(Values("(< $0 1.75)", batch), "true,NULL,true,false");
+  EXPECT_EQ(Values("(in $0 1.50 100)", batch), "true,NULL,false,true");
+  EXPECT_EQ(Values("(round $0 1)", batch), "1.5,NULL,-7.3,100.0");
+  EXPECT_EQ(Values("(cast $0 text)", batch), "1.50,NULL,-7.25,100.00");
+}
+
 TEST(Evaluate, DurationsAndRunsAndNullColumns) {
   auto durations = arrow::MakeBuilder(arrow::duration(arrow::TimeUnit::SECOND)).ValueOrDie();
   ASSERT_TRUE(static_cast<arrow::DurationBuilder&>(*durations).Append(90).ok());

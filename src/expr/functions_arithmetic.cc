@@ -180,9 +180,19 @@ arrow::Result<Datum> NegateValues(const KernelInput& input) {
   return MapUnary<T, T>(input, Negate{}, ArithmeticFailure);
 }
 
+template <typename Out>
+arrow::Result<Datum> NegateDecimalAs(const KernelInput& input) {
+  return MapDecimal<Out>(
+      input,
+      [](Int128 value, Out* out) -> uint8_t {
+        StoreDecimal(-value, out);
+        return kNoFailure;
+      },
+      ArithmeticFailure);
+}
+
 arrow::Result<Datum> NegateDecimal(const KernelInput& input) {
-  if (input.type->id() == Type::DECIMAL64) return NegateValues<int64_t>(input);
-  return NegateValues<Int128>(input);
+  return input.type->id() == Type::DECIMAL64 ? NegateDecimalAs<int64_t>(input) : NegateDecimalAs<Int128>(input);
 }
 
 }  // namespace

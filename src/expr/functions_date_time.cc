@@ -306,7 +306,8 @@ arrow::Result<Datum> AtTimeZone(const KernelInput& input) {
 }
 
 arrow::Result<TypePtr> OtherZoneResult(const std::vector<ExprPtr>& arguments) {
-  const auto& type = checked_cast<const arrow::TimestampType&>(*LogicalType(arguments[1]->type()));
+  const TypePtr logical = LogicalType(arguments[1]->type());
+  const auto& type = checked_cast<const arrow::TimestampType&>(*logical);
   return type.timezone().empty() ? arrow::timestamp(type.unit(), "UTC") : arrow::timestamp(type.unit());
 }
 

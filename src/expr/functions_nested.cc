@@ -231,7 +231,8 @@ arrow::Result<Datum> MapParts(const KernelInput& input) {
 
 template <bool kKeys>
 arrow::Result<TypePtr> MapPartsResult(const std::vector<ExprPtr>& arguments) {
-  const auto& map = checked_cast<const arrow::MapType&>(*LogicalType(arguments[0]->type()));
+  const TypePtr logical = LogicalType(arguments[0]->type());
+  const auto& map = checked_cast<const arrow::MapType&>(*logical);
   return arrow::list(kKeys ? map.key_type() : map.item_type());
 }
 

@@ -51,8 +51,19 @@ arrow::Result<Datum> Abs(const KernelInput& input) {
       NumberFailure);
 }
 
+template <typename Out>
+arrow::Result<Datum> AbsDecimalAs(const KernelInput& input) {
+  return MapDecimal<Out>(
+      input,
+      [](Int128 value, Out* out) -> uint8_t {
+        StoreDecimal(value < 0 ? -value : value, out);
+        return kNoFailure;
+      },
+      NumberFailure);
+}
+
 arrow::Result<Datum> AbsDecimal(const KernelInput& input) {
-  return input.type->id() == arrow::Type::DECIMAL64 ? Abs<int64_t>(input) : Abs<Int128>(input);
+  return input.type->id() == arrow::Type::DECIMAL64 ? AbsDecimalAs<int64_t>(input) : AbsDecimalAs<Int128>(input);
 }
 
 arrow::Result<Datum> SignDouble(const KernelInput& input) {
@@ -126,7 +137,8 @@ arrow::Result<Datum> RoundDecimals(const KernelInput& input) {
 
 /// No places: an integer with room for the carry. Literal places: that scale. Places from a column: the argument's scale.
 arrow::Result<TypePtr> RoundedResult(const std::vector<ExprPtr>& arguments) {
-  const auto& type = checked_cast<const arrow::DecimalType&>(*LogicalType(arguments[0]->type()));
+  const TypePtr logical = LogicalType(arguments[0]->type());
+  const auto& type = checked_cast<const arrow::DecimalType&>(*logical);
   const int integer_digits = type.precision() - type.scale() + 1;
   int scale = 0;
   if (arguments.size() > 1) {
@@ -143,7 +155,8 @@ arrow::Result<TypePtr> RoundedResult(const std::vector<ExprPtr>& arguments) {
 /// Rounding cannot fail while there is room for the carry.
 bool RoundingNeverFails(const CallExpr& call) {
   const auto& type = checked_cast<const arrow::DecimalType&>(*call.type());
-  const auto& from = checked_cast<const arrow::DecimalType&>(*LogicalType(call.children()[0]->type()));
+  const TypePtr logical = LogicalType(call.children()[0]->type());
+  const auto& from = checked_cast<const arrow::DecimalType&>(*logical);
   return type.precision() - type.scale() > from.precision() - from.scale();
 }
 

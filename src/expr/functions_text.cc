@@ -146,6 +146,7 @@ arrow::Result<Datum> SplitPartKernel(const KernelInput& input) {
 
 size_t FindText(std::string_view text, std::string_view part) {
   if (part.empty()) return 0;
+  if (part.size() > text.size()) return std::string_view::npos;
   const void* found = memmem(text.data(), text.size(), part.data(), part.size());
   return found == nullptr ? std::string_view::npos : static_cast<const char*>(found) - text.data();
 }

@@ -27,7 +27,7 @@ arrow::Result<Datum> Replace(const KernelInput& input) {
   return MapToSink(input, [&](int64_t row, TextSink* sink) -> arrow::Status {
     std::string_view rest = text[row];
     const std::string_view old = from[row];
-    while (!old.empty()) {
+    while (!old.empty() && old.size() <= rest.size()) {
       const void* found = memmem(rest.data(), rest.size(), old.data(), old.size());
       if (found == nullptr) break;
       const size_t at = static_cast<const char*>(found) - rest.data();

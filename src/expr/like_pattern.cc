@@ -87,7 +87,7 @@ bool LikeMatcher::Find(const Piece& piece, std::string_view text, size_t from, s
       *end = from;
       return true;
     }
-    if (from > text.size()) return false;
+    if (from + piece.literal.size() > text.size()) return false;
     const void* found = memmem(text.data() + from, text.size() - from, piece.literal.data(), piece.literal.size());
     if (found == nullptr) return false;
     *end = static_cast<const char*>(found) - text.data() + piece.literal.size();

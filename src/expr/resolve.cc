@@ -135,8 +135,8 @@ arrow::Result<ExprPtr> CoerceTo(ExprPtr expr, const TypePtr& type) {
 }
 
 DecimalOperand DecimalOperandOf(const Expr& expr) {
-  const arrow::DataType& type = *LogicalType(expr.type());
-  DecimalOperand operand{DecimalDigits(type), DecimalScale(type)};
+  const TypePtr type = LogicalType(expr.type());
+  DecimalOperand operand{DecimalDigits(*type), DecimalScale(*type)};
   if (expr.kind() != ExprKind::kLiteral) return operand;
   const auto& value = checked_cast<const LiteralExpr&>(expr).value();
   if (!value->is_valid) return operand;

@@ -27,9 +27,12 @@ class TextSink {
   }
 
   /// Adds to the current value.
-  arrow::Status Append(std::string_view text) { return data_.Append(text.data(), static_cast<int64_t>(text.size())); }
+  arrow::Status Append(std::string_view text) {
+    return text.empty() ? arrow::Status::OK() : data_.Append(text.data(), static_cast<int64_t>(text.size()));
+  }
   arrow::Status Append(char c) { return data_.Append(1, static_cast<uint8_t>(c)); }
   arrow::Status Append(int64_t count, std::string_view text) {
+    if (text.empty()) return arrow::Status::OK();
     if (count > 0 && static_cast<int64_t>(text.size()) > std::numeric_limits<int32_t>::max() / count) return TooLong();
     ARROW_RETURN_NOT_OK(data_.Reserve(count * static_cast<int64_t>(text.size())));
     for (int64_t i = 0; i < count; ++i) data_.UnsafeAppend(text.data(), static_cast<int64_t>(text.size()));

@@ -55,13 +55,23 @@ class EntrySorter {
   void SortTies(std::span<SortEntry> entries, uint32_t offset, int depth) {
     for (size_t begin = 0; begin < entries.size();) {
       size_t end = begin + 1;
-      while (end < entries.size() && entries[end].prefix == entries[begin].prefix) ++end;
+      if (depth == 0 && begin + kPrefetchRows < entries.size()) Prefetch(entries[begin + kPrefetchRows], offset);
+      while (end < entries.size() && entries[end].prefix == entries[begin].prefix) {
+        if (depth == 0 && end + kPrefetchRows < entries.size()) Prefetch(entries[end + kPrefetchRows], offset);
+        ++end;
+      }
       if (end - begin > 1) SortGroup(entries.subspan(begin, end - begin), offset, depth);
       begin = end;
     }
   }
 
  private:
+  /// Fetches the head of a row and its key at `offset` into the cache. Below the first level they are there already.
+  void Prefetch(const SortEntry& entry, uint32_t offset) const {
+    __builtin_prefetch(entry.row);
+    __builtin_prefetch(layout_.Key(entry.row) + offset + 7);
+  }
+
   /// Least significant digit first, through the scratch.
   void SortByCounting(std::span<SortEntry> entries, int bits);
 

@@ -59,7 +59,8 @@ void SortRowFormat::ComputeLayout() {
   // Rows without any byte keep a head, so that a row always has an address of its own and a block of rows a size.
   layout_.fixed_row_bytes = fixed_bytes;
   layout_.head_bytes = fixed_bytes > 0 ? 0 : (layout_.key_is_fixed ? 4 : 8);
-  layout_.fixed_part_bytes = layout_.head_bytes + layout_.fixed_key_bytes + static_cast<uint32_t>(payload_->fixed_bytes());
+  layout_.fixed_part_bytes = static_cast<uint32_t>(payload_->fixed_bytes());
+  if (layout_.key_is_fixed) layout_.fixed_part_bytes += layout_.head_bytes + layout_.fixed_key_bytes;
 }
 
 arrow::Result<SortInput> SortRowFormat::Prepare(const arrow::RecordBatch& batch) const {
@@ -107,46 +108,32 @@ arrow::Status SortRowFormat::Measure(const SortInput& input, int64_t first_row, 
 
 arrow::Status SortRowFormat::Encode(const SortInput& input, int64_t first_row, std::span<const uint32_t> row_bytes,
                                     std::span<const uint32_t> key_bytes, std::span<uint8_t*> cursors) const {
-  if (layout_.key_is_fixed) {
-    if (layout_.head_bytes > 0) {
-      for (size_t i = 0; i < cursors.size(); ++i) {
-        std::memcpy(cursors[i], &row_bytes[i], 4);
-        cursors[i] += 4;
-      }
+  if (layout_.head_bytes == 4) {
+    for (size_t i = 0; i < cursors.size(); ++i) {
+      std::memcpy(cursors[i], &row_bytes[i], 4);
+      cursors[i] += 4;
     }
-    ARROW_RETURN_NOT_OK(keys_->Encode(input.keys, first_row, cursors));
-    return payload_->Encode(*input.payload, first_row, cursors);
+  } else if (layout_.head_bytes == 8) {
+    for (size_t i = 0; i < cursors.size(); ++i) {
+      std::memcpy(cursors[i], &row_bytes[i], 4);
+      std::memcpy(cursors[i] + 4, &key_bytes[i], 4);
+      cursors[i] += 8;
+    }
   }
-  for (size_t i = 0; i < cursors.size(); ++i) {
-    std::memcpy(cursors[i], &row_bytes[i], 4);
-    std::memcpy(cursors[i] + 4, &key_bytes[i], 4);
-    cursors[i] += 8;
-  }
-  ARROW_RETURN_NOT_OK(payload_->Encode(*input.payload, first_row, cursors));
-  for (size_t i = 0; i < cursors.size(); ++i) cursors[i] += row_bytes[i] - key_bytes[i] - 8;
-  return keys_->Encode(input.keys, first_row, cursors);
+  ARROW_RETURN_NOT_OK(keys_->Encode(input.keys, first_row, cursors));
+  return payload_->Encode(*input.payload, first_row, cursors);
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> SortRowFormat::Decode(std::span<const uint8_t*> rows,
                                                                          arrow::MemoryPool* pool) const {
-  std::shared_ptr<arrow::RecordBatch> payload;
   arrow::ArrayVector from_keys;
-  if (layout_.key_is_fixed) {
-    if (any_key_wanted_) {
-      for (const uint8_t*& row : rows) row += layout_.head_bytes;
-      ARROW_ASSIGN_OR_RAISE(from_keys, keys_->Decode(rows, key_wanted_, pool));
-    } else {
-      for (const uint8_t*& row : rows) row += layout_.PayloadOffset();
-    }
-    ARROW_ASSIGN_OR_RAISE(payload, payload_->Decode(rows, pool));
+  if (any_key_wanted_) {
+    for (const uint8_t*& row : rows) row += layout_.head_bytes;
+    ARROW_ASSIGN_OR_RAISE(from_keys, keys_->Decode(rows, key_wanted_, pool));
   } else {
-    for (const uint8_t*& row : rows) row += layout_.PayloadOffset();
-    ARROW_ASSIGN_OR_RAISE(payload, payload_->Decode(rows, pool));
-    if (any_key_wanted_) {
-      for (const uint8_t*& row : rows) row = layout_.Key(row - layout_.PayloadOffset());
-      ARROW_ASSIGN_OR_RAISE(from_keys, keys_->Decode(rows, key_wanted_, pool));
-    }
+    for (const uint8_t*& row : rows) row += layout_.PayloadOffset(row);
   }
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> payload, payload_->Decode(rows, pool));
   arrow::ArrayVector columns;
   columns.reserve(origins_.size());
   for (const Origin& origin : origins_) {

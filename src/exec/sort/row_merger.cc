@@ -13,11 +13,12 @@ constexpr uint64_t kEndCode = ~uint64_t{0};
 
 /// Bytes behind a run's current row that are fetched into the cache when it moves on: the next row or two. Hundreds
 /// of runs are more streams than the hardware follows by itself.
-constexpr int kPrefetchBytes = 256;
-constexpr int kCacheLineBytes = 64;
+constexpr uint32_t kPrefetchBytes = 512;
+constexpr uint32_t kCacheLineBytes = 64;
 
 /// Rows in memory lie anywhere, so those are fetched that will be wanted about a microsecond later.
 constexpr int64_t kPrefetchEntries = 6;
+constexpr uint32_t kPrefetchEntryBytes = 256;
 
 /// Where a run stands.
 struct Cursor {
@@ -113,12 +114,16 @@ arrow::Status LoserTreeMerger<Order>::Advance(Cursor* cursor) {
     if (cursor->entry != nullptr) {
       cursor->row = (++cursor->entry)->row;
       if (cursor->rows_behind > kPrefetchEntries) {
-        for (int at = 0; at < kPrefetchBytes; at += kCacheLineBytes) __builtin_prefetch(cursor->entry[kPrefetchEntries].row + at);
+        for (uint32_t at = 0; at < kPrefetchEntryBytes; at += kCacheLineBytes)
+          __builtin_prefetch(cursor->entry[kPrefetchEntries].row + at);
       }
       return arrow::Status::OK();
     }
     cursor->row += layout_.RowBytes(cursor->row);
-    for (int at = kCacheLineBytes; at < kPrefetchBytes; at += kCacheLineBytes) __builtin_prefetch(cursor->row + at);
+    // This row was fetched when the one before it was current; its size is a good guess for the next one's.
+    const uint32_t row_bytes = layout_.RowBytes(cursor->row);
+    const uint32_t fetched_bytes = std::min<uint32_t>(row_bytes + kCacheLineBytes, kPrefetchBytes);
+    for (uint32_t at = 0; at < fetched_bytes; at += kCacheLineBytes) __builtin_prefetch(cursor->row + row_bytes + at);
     return arrow::Status::OK();
   }
   cursor->row = nullptr;

@@ -12,6 +12,26 @@
 #endif
 
 namespace icebound::exec::sort {
+namespace {
+
+/// Seven bits a byte, the lowest first; the high bit says that more follow.
+uint8_t* PutVarint(uint32_t value, uint8_t* out) {
+  for (; value >= 0x80; value >>= 7) *out++ = static_cast<uint8_t>(value | 0x80);
+  *out++ = static_cast<uint8_t>(value);
+  return out;
+}
+
+/// Reads at most five bytes.
+const uint8_t* GetVarint(const uint8_t* at, uint32_t* value) {
+  for (uint32_t shift = 0; shift < 35; shift += 7) {
+    const uint32_t byte = *at++;
+    *value |= (byte & 0x7F) << shift;
+    if (byte < 0x80) break;
+  }
+  return at;
+}
+
+}  // namespace
 
 /// The loops over the lanes of a row. Both return where the packed bytes end.
 struct RowPacking::LaneLoops {
@@ -88,7 +108,7 @@ const RowPacking::LaneLoops& RowPacking::LaneLoops::Best() {
 
 RowPacking::RowPacking(const RowSpread& spread)
     : layout_(spread.layout()), watched_bytes_(spread.watched_bytes()), loops_(LaneLoops::Best()) {
-  MakeLanes(spread.first_row(), spread.varying_bits());
+  MakeLanes(spread.constants(), spread.varying_bits());
 }
 
 RowPacking::RowPacking(const RowLayout& layout, const uint8_t* encoded)
@@ -101,7 +121,7 @@ int64_t RowPacking::EncodedBytes(const RowLayout& layout) {
 }
 
 void RowPacking::Encode(const RowSpread& spread, uint8_t* out) {
-  std::memcpy(out, spread.first_row(), spread.watched_bytes());
+  std::memcpy(out, spread.constants(), spread.watched_bytes());
   std::memcpy(out + spread.watched_bytes(), spread.varying_bits(), spread.watched_bytes());
 }
 
@@ -126,10 +146,37 @@ void RowPacking::MakeLanes(const uint8_t* constants, const uint8_t* varying_bits
 }
 
 uint8_t* RowPacking::Pack(const uint8_t* row, uint8_t* out) const {
+  const uint8_t* const row_end = row + layout_.RowBytes(row);
+  if (!layout_.key_is_fixed) {
+    const uint32_t key_bytes = layout_.KeyBytes(row);
+    const uint8_t* key = layout_.Key(row);
+    row = key + key_bytes;
+    out = PutVarint(key_bytes, out);
+    out = PutVarint(static_cast<uint32_t>(row_end - row), out);
+    row::CopyBytes(out, key, key_bytes);
+    out += key_bytes;
+  }
   out = loops_.pack(lanes_.data(), lanes_.size(), row, out);
-  const size_t rest_bytes = layout_.RowBytes(row) - watched_bytes_;
-  row::CopyBytes(out, row + watched_bytes_, rest_bytes);
-  return out + rest_bytes;
+  row += watched_bytes_;
+  row::CopyBytes(out, row, static_cast<size_t>(row_end - row));
+  return out + (row_end - row);
+}
+
+/// Null when it makes no sense.
+const uint8_t* RowPacking::UnpackHeadAndKey(const uint8_t* packed, const uint8_t* packed_end, uint8_t* row,
+                                            const uint8_t* row_end) const {
+  uint32_t key_bytes = 0;
+  uint32_t payload_bytes = 0;
+  packed = GetVarint(packed, &key_bytes);
+  packed = GetVarint(packed, &payload_bytes);
+  const int64_t row_bytes = int64_t{layout_.head_bytes} + key_bytes + payload_bytes;
+  if (packed > packed_end || key_bytes > packed_end - packed || row_bytes > row_end - row || payload_bytes < watched_bytes_)
+    return nullptr;
+  const auto head = static_cast<uint32_t>(row_bytes);
+  std::memcpy(row, &head, sizeof(head));
+  std::memcpy(row + 4, &key_bytes, sizeof(key_bytes));
+  row::CopyBytes(row + layout_.head_bytes, packed, key_bytes);
+  return packed + key_bytes;
 }
 
 bool RowPacking::Unpack(std::span<const uint8_t> packed, int64_t rows, uint8_t* out, int64_t out_bytes) const {
@@ -137,14 +184,21 @@ bool RowPacking::Unpack(std::span<const uint8_t> packed, int64_t rows, uint8_t* 
   const uint8_t* const end = next + packed.size();
   const uint8_t* const out_end = out + out_bytes;
   for (int64_t i = 0; i < rows; ++i) {
-    if (varying_bytes_ > end - next || watched_bytes_ > out_end - out) return false;
-    next = loops_.unpack(lanes_.data(), lanes_.size(), next, out);
-    const uint32_t row_bytes = layout_.RowBytes(out);
-    const int64_t rest_bytes = int64_t{row_bytes} - watched_bytes_;
-    if (rest_bytes < 0 || rest_bytes > end - next || int64_t{row_bytes} > out_end - out) return false;
-    row::CopyBytes(out + watched_bytes_, next, static_cast<size_t>(rest_bytes));
+    if (!layout_.key_is_fixed) {
+      next = UnpackHeadAndKey(next, end, out, out_end);
+      if (next == nullptr) return false;
+    } else if (layout_.fixed_part_bytes > out_end - out) {
+      return false;
+    }
+    if (varying_bytes_ > end - next) return false;
+    uint8_t* const fixed_part = out + layout_.FixedPartOffset(out);
+    next = loops_.unpack(lanes_.data(), lanes_.size(), next, fixed_part);
+    uint8_t* const rest = fixed_part + watched_bytes_;
+    const int64_t rest_bytes = out + layout_.RowBytes(out) - rest;
+    if (rest_bytes < 0 || rest_bytes > end - next || rest_bytes > out_end - rest) return false;
+    row::CopyBytes(rest, next, static_cast<size_t>(rest_bytes));
     next += rest_bytes;
-    out += row_bytes;
+    out = rest + rest_bytes;
   }
   return next == end && out == out_end;
 }

@@ -8,6 +8,9 @@
 //
 //   packed row = varying bytes of the fixed part, in order | all bytes behind the (watched) fixed part
 //
+//   and when keys vary in width, in front of that, for the head that is not in the fixed part then:
+//                key bytes, 1 to 5 | payload bytes, 1 to 5 | key
+//
 // The fixed part is taken in lanes of 16 bytes. Packing shuffles a lane so that its varying bytes stand first, stores
 // all 16, and moves on by their number; unpacking shuffles them back to their places and fills the others with the
 // run's constants. So both write up to kOverrunBytes past a row's end; what follows is written later.
@@ -58,6 +61,7 @@ class RowPacking {
   struct LaneLoops;
 
   void MakeLanes(const uint8_t* constants, const uint8_t* varying_bits);
+  const uint8_t* UnpackHeadAndKey(const uint8_t* packed, const uint8_t* packed_end, uint8_t* row, const uint8_t* row_end) const;
 
   RowLayout layout_;
   uint32_t watched_bytes_ = 0;

@@ -25,7 +25,7 @@ RowSpread::RowSpread(const RowLayout& layout)
 }
 
 void RowSpread::SetFirst(const uint8_t* row) {
-  std::memcpy(first_.data(), row, watched_bytes_);
+  std::memcpy(first_.data(), row + layout_.FixedPartOffset(row), watched_bytes_);
   std::fill(varying_.begin(), varying_.end(), 0);
   if (!layout_.key_is_fixed) {
     common_key_bytes_ = std::min(layout_.KeyBytes(row), kCommonKeyBytesMax);
@@ -44,7 +44,7 @@ void RowSpread::Add(std::span<const SortEntry> rows) {
                    first3 = LoadPair(first + 6);
     WordPair varying0{}, varying1{}, varying2{}, varying3{};
     for (const SortEntry& entry : rows) {
-      const uint8_t* at = entry.row + 8 * line;
+      const uint8_t* at = entry.row + layout_.FixedPartOffset(entry.row) + 8 * line;
       varying0 |= LoadPair(at) ^ first0;
       varying1 |= LoadPair(at + 16) ^ first1;
       varying2 |= LoadPair(at + 32) ^ first2;

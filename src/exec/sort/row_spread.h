@@ -40,12 +40,10 @@ class RowSpread {
   const RowLayout& layout() const { return layout_; }
 
   uint32_t watched_bytes() const { return watched_bytes_; }
-  const uint8_t* first_row() const {
-    return reinterpret_cast<const uint8_t*>(first_.data());
-  }  ///< watched bytes of one of the rows
-  const uint8_t* varying_bits() const {
-    return reinterpret_cast<const uint8_t*>(varying_.data());
-  }  ///< those that differ from it anywhere
+
+  /// The watched bytes of one of the rows, and the bits in which any other differs from it.
+  const uint8_t* constants() const { return reinterpret_cast<const uint8_t*>(first_.data()); }
+  const uint8_t* varying_bits() const { return reinterpret_cast<const uint8_t*>(varying_.data()); }
 
   /// First key bytes that are the same in all rows, when keys vary in width.
   uint32_t common_key_bytes() const { return common_key_bytes_; }

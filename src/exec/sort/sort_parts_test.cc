@@ -24,16 +24,16 @@ class HandMadeRows {
     layout.key_is_fixed = fixed_key_bytes > 0;
     layout.fixed_key_bytes = fixed_key_bytes;
     layout.head_bytes = layout.key_is_fixed ? 4 : 8;
-    layout.fixed_part_bytes = layout.head_bytes + fixed_key_bytes + std::min(payload_bytes, 7u);
+    layout.fixed_part_bytes = std::min(payload_bytes, 7u);
+    if (layout.key_is_fixed) layout.fixed_part_bytes += layout.head_bytes + fixed_key_bytes;
   }
 
   void Add(const std::string& key, Random* random) {
     std::string payload;
     for (uint32_t i = 0; i < payload_bytes_; ++i) payload += static_cast<char>(i % 3 == 0 ? (*random)() : i);
-    if (layout.fixed_part_bytes < layout.head_bytes + layout.fixed_key_bytes + payload_bytes_)
-      payload.resize(Uniform(*random, 7, payload_bytes_));
+    if (payload_bytes_ > 7) payload.resize(Uniform(*random, 7, payload_bytes_));
     std::string row(layout.head_bytes, '\0');
-    row += layout.key_is_fixed ? key + payload : payload + key;
+    row += key + payload;
     const auto row_bytes = static_cast<uint32_t>(row.size());
     const auto key_bytes = static_cast<uint32_t>(key.size());
     std::memcpy(row.data(), &row_bytes, 4);

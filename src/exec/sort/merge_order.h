@@ -50,19 +50,27 @@ class OffsetValueOrder {
   uint64_t FirstCode(const uint8_t* row) const { return CodeAt(row, 0); }
 
   /// The code of a row relative to the row before it in its run, which was output last.
-  uint64_t NextCode(const uint8_t* row, const uint8_t* previous) const { return CodeFrom(row, previous, 0); }
+  uint64_t NextCode(const uint8_t* row, const uint8_t* previous) const {
+    const uint32_t offset = FirstDifference(row, previous, 0);
+    return offset == kNoDifference ? 0 : CodeAt(row, offset / kWordBytes);
+  }
 
   bool BreakTie(const uint8_t* left, const uint8_t* right, uint64_t code, uint64_t* loser_code) const {
     const uint32_t word = (kWordsMax - static_cast<uint32_t>(code >> 48)) + (code == 0 ? 0 : 1);
-    const uint32_t offset = word * kWordBytes;
-    const bool left_first = layout_.CompareFrom(left, right, offset) <= 0;
-    *loser_code = left_first ? CodeFrom(right, left, offset) : CodeFrom(left, right, offset);
+    const uint32_t offset = FirstDifference(left, right, word * kWordBytes);
+    if (offset == kNoDifference) {
+      *loser_code = 0;
+      return true;
+    }
+    const bool left_first = layout_.Key(left)[offset] < layout_.Key(right)[offset];
+    *loser_code = CodeAt(left_first ? right : left, offset / kWordBytes);
     return left_first;
   }
 
  private:
   static constexpr uint32_t kWordBytes = 6;
   static constexpr uint32_t kWordsMax = 65535;
+  static constexpr uint32_t kNoDifference = ~uint32_t{0};
 
   uint64_t CodeAt(const uint8_t* row, uint32_t word) const {
     if (word >= kWordsMax) return 0;
@@ -70,18 +78,18 @@ class OffsetValueOrder {
     return static_cast<uint64_t>(kWordsMax - word) << 48 | value;
   }
 
-  /// The code of a row relative to a smaller one that agrees with it in the first `offset` bytes.
-  uint64_t CodeFrom(const uint8_t* row, const uint8_t* base, uint32_t offset) const {
-    const uint8_t* key = layout_.Key(row);
-    const uint8_t* base_key = layout_.Key(base);
-    const uint32_t common = std::min(layout_.KeyBytes(row), layout_.KeyBytes(base));
+  /// The first byte from `offset` on in which the keys differ, given that they agree before it.
+  uint32_t FirstDifference(const uint8_t* left, const uint8_t* right, uint32_t offset) const {
+    const uint8_t* left_key = layout_.Key(left);
+    const uint8_t* right_key = layout_.Key(right);
+    const uint32_t common = std::min(layout_.KeyBytes(left), layout_.KeyBytes(right));
     for (; offset < common; offset += 8) {
-      const uint64_t differing = LoadOrdered(key + offset) ^ LoadOrdered(base_key + offset);
+      const uint64_t differing = LoadOrdered(left_key + offset) ^ LoadOrdered(right_key + offset);
       if (differing == 0) continue;
       offset += static_cast<uint32_t>(__builtin_clzll(differing)) / 8;
-      return offset < common ? CodeAt(row, offset / kWordBytes) : 0;
+      return offset < common ? offset : kNoDifference;
     }
-    return 0;  // no key is a proper prefix of another: they are equal
+    return kNoDifference;  // no key is a proper prefix of another: they are equal
   }
 
   const RowLayout layout_;

@@ -93,16 +93,22 @@ typename LoserTreeMerger<Order>::Node LoserTreeMerger<Order>::Play(size_t node) 
   return left_wins ? left : right;
 }
 
+/// Who wins is a coin toss to the processor, so winner and loser are exchanged with masks and not with a branch.
 template <typename Order>
 void LoserTreeMerger<Order>::Replay(Node challenger) {
   for (size_t node = (nodes_.size() + challenger.run) / 2; node > 0; node /= 2) {
     Node& loser = nodes_[node];
-    bool challenger_wins = challenger.code < loser.code;
-    if (challenger.code == loser.code) [[unlikely]]
-      challenger_wins = TieGoesToFirst(&challenger, &loser);
-    const Node winner = challenger_wins ? challenger : loser;
-    loser = challenger_wins ? loser : challenger;
-    challenger = winner;
+    if (challenger.code == loser.code) [[unlikely]] {
+      if (!TieGoesToFirst(&challenger, &loser)) std::swap(challenger, loser);
+      continue;
+    }
+    const uint64_t exchange = -static_cast<uint64_t>(loser.code < challenger.code);
+    const uint64_t codes = (challenger.code ^ loser.code) & exchange;
+    const uint32_t runs = (challenger.run ^ loser.run) & static_cast<uint32_t>(exchange);
+    challenger.code ^= codes;
+    loser.code ^= codes;
+    challenger.run ^= runs;
+    loser.run ^= runs;
   }
   nodes_[0] = challenger;
 }

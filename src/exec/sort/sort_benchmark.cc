@@ -3,7 +3,7 @@
 // The sorter alone on rows like those of TPC-H lineitem, generated in memory: nanoseconds of CPU a row in run
 // generation and in the merge.
 //
-//   sort_benchmark --benchmark_filter=Sort/.*      arguments: MiB the sort may have, threads, 0 = by date and numbers, 1 = by comment
+//   sort_benchmark --benchmark_filter=Sort/.*  arguments: MiB the sort may have, threads, key: 0 date and numbers, 1 comment
 #include <benchmark/benchmark.h>
 
 #include <ctime>

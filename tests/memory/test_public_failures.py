@@ -119,15 +119,18 @@ def test_row_39_one_row_that_cannot_fit(run, tmp_path, limit_mib):
     assert not target.exists()
 
 
-def test_a_row_of_a_quarter_of_the_limit_passes(run, tmp_path):
-    """The documented width: a row up to a quarter of the limit is sorted and written."""
-    source, target = tmp_path / "quarter.parquet", tmp_path / "out.parquet"
-    texts = ["a" * (15 << 20), "b" * (15 << 20), "c" * 10]
-    pq.write_table(pa.table({"k": [3, 1, 2], "s": texts}), source, compression="zstd", row_group_size=1)
-    run(["sql", f"COPY (SELECT * FROM '{source}' ORDER BY k) TO '{target}'"], limit_mib=64)
+@pytest.mark.parametrize("limit_mib", [32, 64, 128, 256])
+def test_rows_of_the_documented_width_pass(run, tmp_path, limit_mib):
+    """Rows up to a sixteenth of the limit are sorted and written, whatever order they come in."""
+    source, target = tmp_path / "wide.parquet", tmp_path / "out.parquet"
+    width = limit_mib * measure.MIB // 16
+    texts = ["a" * width, "b" * width, "c" * 10, "d" * width, "e" * width]
+    pq.write_table(pa.table({"k": [3, 1, 2, 5, 4], "s": texts}), source, compression="zstd", row_group_size=1)
+    run(["sql", f"COPY (SELECT * FROM '{source}' ORDER BY k) TO '{target}'"], limit_mib=limit_mib)
     table = pq.read_table(target)
-    assert table["k"].to_pylist() == [1, 2, 3]
-    assert [len(text) for text in table["s"].to_pylist()] == [15 << 20, 10, 15 << 20]
+    assert table["k"].to_pylist() == [1, 2, 3, 4, 5]
+    assert [text[0] for text in table["s"].to_pylist()] == ["b", "c", "a", "e", "d"]
+    assert [len(text) for text in table["s"].to_pylist()] == [width, 10, width, width, width]
 
 
 def test_every_promise_holds_for_an_empty_table(run, tmp_path):

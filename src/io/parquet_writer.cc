@@ -16,6 +16,7 @@
 #include "io/parquet_writer/nested_column.h"
 #include "io/parquet_writer/staged_pages.h"
 #include "io/parquet_writer/written_schema.h"
+#include "runtime/operator_timer.h"
 
 namespace icebound::io {
 namespace {
@@ -192,6 +193,7 @@ class ParquetWriterImpl final : public ParquetWriter {
 
   arrow::Status EncodeField(int index, const arrow::RecordBatch& batch, int worker) {
     EncodeWorkspace* workspace = workspaces_[static_cast<size_t>(worker)].get();
+    runtime::OperatorTimer timer(metrics_);
     const auto context = [&] { return fmt::format("column \"{}\"", input_schema_->field(index)->name()); };
     return GuardParquet(ErrorKind::kIo, context, [&]() -> arrow::Status {
       if (nested_[static_cast<size_t>(index)] != nullptr)
@@ -256,6 +258,7 @@ class ParquetWriterImpl final : public ParquetWriter {
   /// Moves the finished pages of the open row group to its spill file.
   arrow::Status Stage() {
     ARROW_RETURN_NOT_OK(pipeline_->Drain());
+    runtime::OperatorTimer timer(metrics_);
     std::vector<const StagedPages::ColumnPages*> pages;
     pages.reserve(encoders_.size());
     for (const auto& encoder : encoders_) pages.push_back(&encoder->pages());
@@ -272,6 +275,7 @@ class ParquetWriterImpl final : public ParquetWriter {
     chunks.reserve(encoders_.size());
     for (size_t leaf = 0; leaf < encoders_.size(); ++leaf) chunks.emplace_back(consumer_->pool());
     ARROW_RETURN_NOT_OK(pipeline_->ForEachColumn([&](int index, int worker) -> arrow::Status {
+      runtime::OperatorTimer timer(metrics_);
       const WrittenField& field = schema_.fields[static_cast<size_t>(index)];
       for (int leaf = field.first_leaf; leaf < field.first_leaf + field.leaf_count; ++leaf) {
         const auto i = static_cast<size_t>(leaf);
@@ -279,6 +283,7 @@ class ParquetWriterImpl final : public ParquetWriter {
       }
       return arrow::Status::OK();
     }));
+    runtime::OperatorTimer timer(metrics_);
     ARROW_RETURN_NOT_OK(builder_->WriteRowGroup(chunks, encoders_, staged_.get()));
     metrics_.spilled_bytes.fetch_add(staged_->spilled_bytes(), std::memory_order_relaxed);
     metrics_.peak_bytes.store(consumer_->peak_bytes(), std::memory_order_relaxed);

@@ -181,7 +181,9 @@ TEST(ParquetWriter, FilesOfATargetSize) {
     EXPECT_EQ(names[i], fmt::format("part-{:05}.parquet", i));
     const std::string path = directory / ("parts/" + names[i]);
     const double bytes = static_cast<double>(std::filesystem::file_size(path));
-    if (i + 1 < names.size()) EXPECT_NEAR(bytes, 8.0 * kMiB, 1.0 * kMiB) << names[i];
+    if (i + 1 < names.size()) {
+      EXPECT_NEAR(bytes, 8.0 * kMiB, 1.0 * kMiB) << names[i];
+    }
     tables.push_back(ReadBack(path));
     CheckMetadata(path);
   }

@@ -58,10 +58,18 @@ inline arrow::Result<WriteCounts> WriteTable(const arrow::Table& table, const st
   return WriteCounts{writer->row_groups_written(), writer->bytes_written(), writer->files_written()};
 }
 
+/// Arrow's reader without threads of its own: those of its libraries are not instrumented, and thread sanitizers suspect them.
+inline std::unique_ptr<parquet::arrow::FileReader> OpenWithArrow(const std::string& path) {
+  parquet::ArrowReaderProperties properties;
+  properties.set_pre_buffer(false);
+  properties.set_use_threads(false);
+  parquet::arrow::FileReaderBuilder builder;
+  EXPECT_TRUE(builder.Open(arrow::io::ReadableFile::Open(path).ValueOrDie()).ok());
+  return builder.properties(properties)->Build().ValueOrDie();
+}
+
 inline std::shared_ptr<arrow::Table> ReadBack(const std::string& path) {
-  auto file = arrow::io::ReadableFile::Open(path).ValueOrDie();
-  auto reader = parquet::arrow::OpenFile(file, arrow::default_memory_pool()).ValueOrDie();
-  auto table = reader->ReadTable();
+  auto table = OpenWithArrow(path)->ReadTable();
   EXPECT_TRUE(table.ok()) << table.status().ToString();
   return *table;
 }
@@ -189,8 +197,7 @@ inline void CheckPageBounds(const parquet::ColumnIndex& index, const std::vector
 /// for nested ones. Returns the number of pages.
 inline int64_t CheckMetadata(const std::string& path) {
   auto reader = parquet::ParquetFileReader::OpenFile(path);
-  std::unique_ptr<parquet::arrow::FileReader> arrow_reader =
-      parquet::arrow::OpenFile(arrow::io::ReadableFile::Open(path).ValueOrDie(), arrow::default_memory_pool()).ValueOrDie();
+  auto arrow_reader = OpenWithArrow(path);
   auto metadata = reader->metadata();
   EXPECT_EQ(metadata->created_by(), "icebound version 0.1.0");
   auto page_index = reader->GetPageIndexReader();

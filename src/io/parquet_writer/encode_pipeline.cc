@@ -3,6 +3,8 @@
 
 #include <arrow/util/byte_size.h>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace icebound::io {
@@ -12,6 +14,9 @@ namespace {
 /// of a table.
 constexpr int64_t kMaxBytesInFlight = int64_t{4} << 20;
 constexpr size_t kMaxFlights = 4;
+
+/// Ready columns that are looked at for the one with the most work; more would cost more than they gain.
+constexpr size_t kCompared = 32;
 
 void Add(const ColumnsState& column, ColumnsState* sum) {
   sum->encoded_bytes += column.encoded_bytes;
@@ -81,21 +86,23 @@ void EncodePipeline::Launch(Lock*, Flight flight) {
 
 bool EncodePipeline::RunOneTask(Lock* lock, int worker) {
   if (ready_.empty()) return false;
-  const int index = ready_.front();
-  ready_.pop_front();
+  const int index = TakeReady();
   Column& column = columns_[static_cast<size_t>(index)];
   Flight& flight = flights_[static_cast<size_t>(column.next_flight -
                                                 first_flight_)];  // deques keep references through push and pop at the ends
   const auto* for_each = for_each_;
   const bool failed = !error_.ok();
   lock->unlock();
+  const auto started = std::chrono::steady_clock::now();
   arrow::Status status;
   ColumnsState state;
   if (!failed) {
     status = flight.batch == nullptr ? (*for_each)(index, worker) : callbacks_.encode(index, *flight.batch, worker);
     state = callbacks_.state(index);
   }
+  const auto spent = std::chrono::steady_clock::now() - started;
   lock->lock();
+  column.spent_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
   if (!status.ok() && error_.ok()) error_ = std::move(status);
   Add(state, &flight.state);
   if (--flight.columns_left == 0) flight_done_.notify_all();
@@ -107,6 +114,24 @@ bool EncodePipeline::RunOneTask(Lock* lock, int worker) {
     column.is_queued = false;
   }
   return true;
+}
+
+int EncodePipeline::TakeReady() {
+  const int64_t end_flight = first_flight_ + static_cast<int64_t>(flights_.size());
+  size_t best = 0;
+  double most_work = -1;
+  for (size_t i = 0; i < std::min(ready_.size(), kCompared); ++i) {
+    const Column& column = columns_[static_cast<size_t>(ready_[i])];
+    const double work = static_cast<double>(column.spent_ns) * static_cast<double>(end_flight - column.next_flight);
+    if (work > most_work) {
+      most_work = work;
+      best = i;
+    }
+  }
+  const int index = ready_[best];
+  ready_[best] = ready_.front();
+  ready_.pop_front();
+  return index;
 }
 
 arrow::Status EncodePipeline::RetireOldest(Lock* lock) {

@@ -5,7 +5,7 @@
 //   Push(batch 7)   batches in flight: 5 6 7        column 0 is through 6 and takes 7 next; column 1 is busy with 5; ...
 //
 // A task is one column of one batch; a column is with one thread at a time and takes its batches in order, so encoders need no
-// locks. Workers take the column that has waited longest. Push returns as soon as few enough batches are in flight, and lends its
+// locks. Workers take the column that has most to do. Push returns as soon as few enough batches are in flight, and lends its
 // thread to the workers until then: whoever makes the batches runs beside those who encode them, and no thread idles while there
 // is work.
 //
@@ -76,10 +76,13 @@ class EncodePipeline {
   };
   struct Column {
     int64_t next_flight = 0;  // counted from the first ever
+    int64_t spent_ns = 0;     // so far, on all its batches
     bool is_queued = false;   // in ready_, or with a thread
   };
 
   void Launch(Lock* lock, Flight flight);
+  /// The ready column that has the most to do: a column is one thread's at a time, so whoever has long columns left last waits.
+  int TakeReady();
   /// Runs one task, if there is one. The lock is released meanwhile.
   bool RunOneTask(Lock* lock, int worker);
   /// Helps and waits until the oldest flight is done, and drops it.

@@ -36,6 +36,17 @@ inline uint64_t Load4(const uint8_t* p) {
   return word;
 }
 
+/// Compares `length` bytes; the short strings that dictionaries are made of without a call.
+inline bool EqualBytes(const uint8_t* a, const uint8_t* b, uint64_t length) {
+  if (length > 16) return std::memcmp(a, b, length) == 0;
+  if (length >= 8) return ((Load8(a) ^ Load8(b)) | (Load8(a + length - 8) ^ Load8(b + length - 8))) == 0;
+  if (length >= 4) return ((Load4(a) ^ Load4(b)) | (Load4(a + length - 4) ^ Load4(b + length - 4))) == 0;
+  for (uint64_t i = 0; i < length; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 /// Two overlapping loads cover up to 16 bytes; longer strings are folded 16 bytes at a time.
 inline uint64_t HashBytes(const uint8_t* p, uint64_t length) {
   constexpr uint64_t kSeed = 0xA0761D6478BD642Fu;
@@ -158,7 +169,7 @@ class BytesDictionary {
         if ((held ^ hash) >> 32 == 0) {
           const auto code = static_cast<uint32_t>(held) - 1;
           const parquet::ByteArray entry = (*this)[code];
-          if (entry.len == values[i].len && (entry.len == 0 || std::memcmp(entry.ptr, values[i].ptr, entry.len) == 0)) {
+          if (entry.len == values[i].len && dictionary_hash::EqualBytes(entry.ptr, values[i].ptr, entry.len)) {
             codes[i] = code;
             break;
           }

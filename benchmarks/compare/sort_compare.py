@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make bench`: whole-row sorts of TPC-H lineitem against DuckDB, pairs in one run, medians.
 
-    sort_compare.py [--scales 1,10] [--repeat 3] [--scratch DIR] [--json FILE]
+    sort_compare.py [--scales 1,10] [--limits 256] [--sorts sort_keys] [--repeat 3] [--scratch DIR] [--json FILE]
 
 Each line is one case: our time and peak at the limit, the peer's at its own (its limit stands beside it), and the ratio of the medians.
 Runs of a pair alternate, so that a slow minute of the machine hits both. Peaks are the system's high-water marks, libraries included.
@@ -80,16 +80,18 @@ def main():
     parser.add_argument("--scales", default="1,10")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--sorts", default="sort_keys,sort_string")
+    parser.add_argument("--limits", default=None, help="only the cases with these limits of ours, in MiB")
     parser.add_argument("--scratch", default=None, help="directory for outputs and spill (default: the system's)")
     parser.add_argument("--json", default=None)
     arguments = parser.parse_args()
     scales = {int(scale) for scale in arguments.scales.split(",")}
+    limits = {int(limit) for limit in arguments.limits.split(",")} if arguments.limits else None
     rows = []
     print("| case | scale | icebound limit | s | peak MiB | promised | spilled MiB | DuckDB limit | s | peak MiB | ratio |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for case in CASES:
         scale, sort, our_limit, peer_limit = case
-        if scale not in scales or sort not in arguments.sorts:
+        if scale not in scales or sort not in arguments.sorts or (limits and our_limit not in limits):
             continue
         ours, peers = measure(case, arguments.repeat, arguments.scratch)
         ours_ok = all(run.exit_code == 0 for run in ours)

@@ -61,6 +61,8 @@ class Evaluator {
         return EvalCast(checked_cast<const CastExpr&>(expr), rows);
       case ExprKind::kCase:
         return EvalCase(checked_cast<const CaseExpr&>(expr), rows);
+      case ExprKind::kOuterColumn:
+        return MakeError(ErrorKind::kInternal, "the column {} of an outer query was left in the plan", expr.ToString());
     }
     return MakeError(ErrorKind::kInternal, "unknown expression kind");
   }

@@ -69,6 +69,18 @@ ExprPtr CaseExpr::WithChildren(std::vector<ExprPtr> children) const {
   return std::make_shared<CaseExpr>(std::move(children), position());
 }
 
+OuterColumnExpr::OuterColumnExpr(int levels_up, int index, std::string name, TypePtr type, TextPosition position)
+    : Expr(ExprKind::kOuterColumn, LogicalType(type), {}, position),
+      levels_up_(levels_up),
+      index_(index),
+      name_(std::move(name)) {}
+
+std::string OuterColumnExpr::ToString() const { return fmt::format("outer({})", name_); }
+
+ExprPtr OuterColumnExpr::WithChildren(std::vector<ExprPtr>) const {
+  return std::make_shared<OuterColumnExpr>(levels_up_, index_, name_, type(), position());
+}
+
 arrow::Result<ExprPtr> Transform(const ExprPtr& expr, const std::function<arrow::Result<ExprPtr>(const ExprPtr&)>& replace) {
   std::vector<ExprPtr> children;
   bool changed = false;
@@ -128,6 +140,12 @@ bool Equals(const Expr& left, const Expr& right) {
     case ExprKind::kCall:
       if (&checked_cast<const CallExpr&>(left).function() != &checked_cast<const CallExpr&>(right).function()) return false;
       break;
+    case ExprKind::kOuterColumn: {
+      const auto& left_column = checked_cast<const OuterColumnExpr&>(left);
+      const auto& right_column = checked_cast<const OuterColumnExpr&>(right);
+      if (left_column.levels_up() != right_column.levels_up() || left_column.index() != right_column.index()) return false;
+      break;
+    }
     case ExprKind::kCast:
     case ExprKind::kCase:
       break;
@@ -173,8 +191,10 @@ bool IsDeterministic(const Expr& expr) {
 }
 
 bool IsConstant(const Expr& expr) {
-  return AllNodes(
-      expr, [](const Expr& node) { return node.kind() != ExprKind::kColumn && VolatilityOf(node) != Volatility::kVolatile; });
+  return AllNodes(expr, [](const Expr& node) {
+    return node.kind() != ExprKind::kColumn && node.kind() != ExprKind::kOuterColumn &&
+           VolatilityOf(node) != Volatility::kVolatile;
+  });
 }
 
 bool CanFail(const Expr& expr) {

@@ -22,7 +22,7 @@ namespace icebound::expr {
 class Expr;
 using ExprPtr = std::shared_ptr<const Expr>;
 
-enum class ExprKind { kColumn, kLiteral, kCall, kCast, kCase };
+enum class ExprKind { kColumn, kLiteral, kCall, kCast, kCase, kOuterColumn };
 
 /// Where an expression stands in the SQL text, in bytes; -1 when it was made by a rule.
 struct TextPosition {
@@ -118,6 +118,24 @@ class CaseExpr final : public Expr {
   CaseExpr(std::vector<ExprPtr> conditions_values_else, TextPosition position = {});
   std::string ToString() const override;
   ExprPtr WithChildren(std::vector<ExprPtr> children) const override;
+};
+
+/// Column `index` of a query `levels_up` around the one the expression belongs to (1: the next). Only in the right child of a
+/// plan::ApplyNode; decorrelation replaces it, so nothing evaluates it. Not a column of the batch: ReferencedColumns and
+/// RemapColumns pass it by.
+class OuterColumnExpr final : public Expr {
+ public:
+  OuterColumnExpr(int levels_up, int index, std::string name, std::shared_ptr<arrow::DataType> type, TextPosition position = {});
+  int levels_up() const { return levels_up_; }
+  int index() const { return index_; }
+  const std::string& name() const { return name_; }
+  std::string ToString() const override;
+  ExprPtr WithChildren(std::vector<ExprPtr> children) const override;
+
+ private:
+  const int levels_up_;
+  const int index_;
+  const std::string name_;
 };
 
 // --- making ---------------------------------------------------------------------------------------------------------------

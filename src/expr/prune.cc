@@ -104,6 +104,7 @@ class Pruner {
       case ExprKind::kCast:
         return FromBoolean(RangeOf(expr));
       case ExprKind::kCase:
+      case ExprKind::kOuterColumn:
         return {};
     }
     return {};

@@ -47,6 +47,30 @@ std::shared_ptr<arrow::Schema> UnionSchema(const std::vector<PlanPtr>& children)
   return arrow::schema(std::move(fields));
 }
 
+std::shared_ptr<arrow::Schema> AggregateSchema(const LogicalPlan& child, const std::vector<expr::ExprPtr>& groups,
+                                               const std::vector<expr::AggregateCall>& aggregates,
+                                               const std::vector<std::string>& names) {
+  arrow::FieldVector fields = ProjectSchema(child, groups, names)->fields();
+  for (const expr::AggregateCall& call : aggregates) {
+    const bool counts = call.kind == expr::AggregateKind::kCountStar || call.kind == expr::AggregateKind::kCount;
+    fields.push_back(arrow::field(names[fields.size()], call.type, /*nullable=*/!counts));
+  }
+  return arrow::schema(std::move(fields));
+}
+
+std::string DescribeCondition(std::string_view what, const expr::JoinCondition& condition) {
+  std::vector<std::string> keys;
+  for (const expr::JoinKey& key : condition.keys) {
+    keys.push_back(
+        fmt::format("{} {} {}", key.left->ToString(), key.null_safe ? "IS NOT DISTINCT FROM" : "=", key.right->ToString()));
+  }
+  std::string text(what);
+  if (!keys.empty() || condition.residual != nullptr) text += ":";
+  if (!keys.empty()) text += fmt::format(" on [{}]", fmt::join(keys, ", "));
+  if (condition.residual != nullptr) text += fmt::format(" where {}", condition.residual->ToString());
+  return text;
+}
+
 void AppendExplain(const LogicalPlan& plan, int depth, std::string* text) {
   text->append(static_cast<size_t>(depth) * 2, ' ');
   text->append(plan.Describe());
@@ -157,6 +181,89 @@ std::string ValuesNode::Describe() const {
 }
 
 PlanPtr ValuesNode::WithChildren(std::vector<PlanPtr>) const { return std::make_shared<ValuesNode>(schema(), rows_); }
+
+AggregateNode::AggregateNode(PlanPtr child, std::vector<expr::ExprPtr> groups, std::vector<expr::AggregateCall> aggregates,
+                             std::vector<std::string> names)
+    : LogicalPlan(PlanKind::kAggregate, AggregateSchema(*child, groups, aggregates, names), {child}),
+      groups_(std::move(groups)),
+      aggregates_(std::move(aggregates)) {}
+
+std::string AggregateNode::Describe() const {
+  std::string text = "Aggregate:";
+  if (!groups_.empty()) text += fmt::format(" groups=[{}]", fmt::join(ToStrings(groups_), ", "));
+  std::vector<std::string> calls;
+  for (const expr::AggregateCall& call : aggregates_) calls.push_back(call.ToString());
+  if (!calls.empty()) text += fmt::format(" aggregates=[{}]", fmt::join(calls, ", "));
+  return text;
+}
+
+PlanPtr AggregateNode::WithChildren(std::vector<PlanPtr> children) const {
+  return std::make_shared<AggregateNode>(std::move(children.front()), groups_, aggregates_, schema()->field_names());
+}
+
+JoinNode::JoinNode(PlanPtr left, PlanPtr right, expr::JoinType type, expr::JoinCondition condition, bool build_left)
+    : LogicalPlan(PlanKind::kJoin, JoinSchema(*left->schema(), *right->schema(), type), {left, right}),
+      type_(type),
+      condition_(std::move(condition)),
+      build_left_(build_left) {}
+
+std::string JoinNode::Describe() const {
+  return fmt::format("{}{}{}", expr::JoinTypeName(type_), DescribeCondition("Join", condition_),
+                     build_left_ ? " build=left" : "");
+}
+
+PlanPtr JoinNode::WithChildren(std::vector<PlanPtr> children) const {
+  return std::make_shared<JoinNode>(std::move(children[0]), std::move(children[1]), type_, condition_, build_left_);
+}
+
+ApplyNode::ApplyNode(PlanPtr left, PlanPtr right, expr::JoinType type, expr::JoinCondition condition)
+    : LogicalPlan(PlanKind::kApply, JoinSchema(*left->schema(), *right->schema(), type), {left, right}),
+      type_(type),
+      condition_(std::move(condition)) {}
+
+std::string ApplyNode::Describe() const {
+  return fmt::format("{}{}", expr::JoinTypeName(type_), DescribeCondition("Apply", condition_));
+}
+
+PlanPtr ApplyNode::WithChildren(std::vector<PlanPtr> children) const {
+  return std::make_shared<ApplyNode>(std::move(children[0]), std::move(children[1]), type_, condition_);
+}
+
+SetOperationNode::SetOperationNode(PlanPtr left, PlanPtr right, SetOperation operation)
+    : LogicalPlan(PlanKind::kSetOperation, UnionSchema({left, right}), {left, right}), operation_(operation) {}
+
+std::string SetOperationNode::Describe() const {
+  switch (operation_) {
+    case SetOperation::kIntersect:
+      return "Intersect";
+    case SetOperation::kIntersectAll:
+      return "IntersectAll";
+    case SetOperation::kExcept:
+      return "Except";
+    case SetOperation::kExceptAll:
+      return "ExceptAll";
+  }
+  return "?";
+}
+
+PlanPtr SetOperationNode::WithChildren(std::vector<PlanPtr> children) const {
+  return std::make_shared<SetOperationNode>(std::move(children[0]), std::move(children[1]), operation_);
+}
+
+std::shared_ptr<arrow::Schema> JoinSchema(const arrow::Schema& left, const arrow::Schema& right, expr::JoinType type) {
+  using expr::JoinType;
+  const bool left_may_miss = type == JoinType::kRight || type == JoinType::kFull;
+  const bool right_may_miss = type == JoinType::kLeft || type == JoinType::kFull || type == JoinType::kLeftSingle;
+  arrow::FieldVector fields;
+  for (const auto& field : left.fields()) fields.push_back(left_may_miss ? field->WithNullable(true) : field);
+  if (expr::HasRightColumns(type)) {
+    for (const auto& field : right.fields()) fields.push_back(right_may_miss ? field->WithNullable(true) : field);
+  }
+  if (type == JoinType::kLeftMark || type == JoinType::kLeftMarkNulls) {
+    fields.push_back(arrow::field("mark", arrow::boolean(), type == JoinType::kLeftMarkNulls));
+  }
+  return arrow::schema(std::move(fields));
+}
 
 CopyNode::CopyNode(PlanPtr child, std::string path, std::map<std::string, std::string> options)
     : LogicalPlan(PlanKind::kCopy, arrow::schema({arrow::field("count", arrow::int64(), /*nullable=*/false)}),

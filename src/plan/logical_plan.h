@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "expr/aggregate.h"
 #include "expr/expr.h"
+#include "expr/join_condition.h"
 #include "plan/table_source.h"
 
 namespace icebound::plan {
@@ -21,7 +23,20 @@ namespace icebound::plan {
 class LogicalPlan;
 using PlanPtr = std::shared_ptr<const LogicalPlan>;
 
-enum class PlanKind { kScan, kFilter, kProject, kSort, kLimit, kUnionAll, kValues, kCopy };
+enum class PlanKind {
+  kScan,
+  kFilter,
+  kProject,
+  kSort,
+  kLimit,
+  kUnionAll,
+  kValues,
+  kAggregate,
+  kJoin,
+  kApply,
+  kSetOperation,
+  kCopy,
+};
 
 class LogicalPlan {
  public:
@@ -137,6 +152,78 @@ class ValuesNode final : public LogicalPlan {
  private:
   const std::vector<std::vector<expr::ExprPtr>> rows_;
 };
+
+/// GROUP BY: one row for each distinct combination of the group expressions (NULLs are alike), with those first and then the
+/// aggregates. Without groups exactly one row, also over no input. Without aggregates it is SELECT DISTINCT.
+class AggregateNode final : public LogicalPlan {
+ public:
+  AggregateNode(PlanPtr child, std::vector<expr::ExprPtr> groups, std::vector<expr::AggregateCall> aggregates,
+                std::vector<std::string> names);
+  const std::vector<expr::ExprPtr>& groups() const { return groups_; }
+  const std::vector<expr::AggregateCall>& aggregates() const { return aggregates_; }
+  std::string Describe() const override;
+  PlanPtr WithChildren(std::vector<PlanPtr> children) const override;
+
+ private:
+  const std::vector<expr::ExprPtr> groups_;
+  const std::vector<expr::AggregateCall> aggregates_;
+};
+
+/// Joins its two children; expr/join_condition.h says which rows and columns come out. A mark column is the last one, called
+/// "mark". The planner builds the hash table over the right child unless `build_left` says otherwise.
+class JoinNode final : public LogicalPlan {
+ public:
+  JoinNode(PlanPtr left, PlanPtr right, expr::JoinType type, expr::JoinCondition condition, bool build_left = false);
+  expr::JoinType type() const { return type_; }
+  const expr::JoinCondition& condition() const { return condition_; }
+  bool build_left() const { return build_left_; }
+  const PlanPtr& left() const { return children()[0]; }
+  const PlanPtr& right() const { return children()[1]; }
+  std::string Describe() const override;
+  PlanPtr WithChildren(std::vector<PlanPtr> children) const override;
+
+ private:
+  const expr::JoinType type_;
+  const expr::JoinCondition condition_;
+  const bool build_left_;
+};
+
+/// A join whose right child is evaluated anew for each left row: it may hold OuterColumnExpr, whose level 1 is the left child's
+/// columns. The binder makes it of subqueries in expressions (EXISTS: kLeftMark; IN: kLeftMarkNulls; scalar: kLeftSingle) and of
+/// LATERAL (kInner, kLeft); decorrelation makes joins of it before anything else runs. In the condition, keys and residual are as
+/// in a JoinNode.
+class ApplyNode final : public LogicalPlan {
+ public:
+  ApplyNode(PlanPtr left, PlanPtr right, expr::JoinType type, expr::JoinCondition condition);
+  expr::JoinType type() const { return type_; }
+  const expr::JoinCondition& condition() const { return condition_; }
+  const PlanPtr& left() const { return children()[0]; }
+  const PlanPtr& right() const { return children()[1]; }
+  std::string Describe() const override;
+  PlanPtr WithChildren(std::vector<PlanPtr> children) const override;
+
+ private:
+  const expr::JoinType type_;
+  const expr::JoinCondition condition_;
+};
+
+enum class SetOperation { kIntersect, kIntersectAll, kExcept, kExceptAll };
+
+/// INTERSECT and EXCEPT: rows are compared as whole, NULLs alike. Both children have the same column types; the names are the
+/// left one's. (UNION is UnionAllNode below an AggregateNode.)
+class SetOperationNode final : public LogicalPlan {
+ public:
+  SetOperationNode(PlanPtr left, PlanPtr right, SetOperation operation);
+  SetOperation operation() const { return operation_; }
+  std::string Describe() const override;
+  PlanPtr WithChildren(std::vector<PlanPtr> children) const override;
+
+ private:
+  const SetOperation operation_;
+};
+
+/// The columns that a join of these inputs gives: the sides that can miss are nullable.
+std::shared_ptr<arrow::Schema> JoinSchema(const arrow::Schema& left, const arrow::Schema& right, expr::JoinType type);
 
 /// COPY (child) TO 'path' (options): gives one row, column `count` (bigint). Option names are lower case; the planner checks
 /// them against the format.

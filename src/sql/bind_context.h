@@ -3,9 +3,12 @@
 
 #include <arrow/result.h>
 
+#include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -59,6 +62,14 @@ class BindContext {
   /// Where the first `keyword` at or after `offset` stands; `offset` itself when there is none.
   int KeywordAfter(int offset, std::string_view keyword) const;
 
+  // --- outer columns ---------------------------------------------------------------------------------------------------------
+
+  /// Called for every column of an outer query, with the depth of the scope that has it.
+  void NoteOuterReference(int depth) { outermost_reference_ = std::min(outermost_reference_, depth); }
+  /// The smallest depth noted since the value was last exchanged.
+  int ExchangeOutermostReference(int depth) { return std::exchange(outermost_reference_, depth); }
+  static constexpr int kNoReference = std::numeric_limits<int>::max();
+
   // --- limits ----------------------------------------------------------------------------------------------------------------
 
   /// Held while a nested query or expression is bound. Recursion is bounded because the text comes from strangers.
@@ -94,6 +105,7 @@ class BindContext {
   plan::TableResolver& tables_;
   const BindOptions& options_;
   int depth_ = 0;
+  int outermost_reference_ = kNoReference;
   int64_t plan_nodes_ = 0;
   std::vector<OneShotScan> one_shot_scans_;
 };

@@ -33,7 +33,7 @@ arrow::Result<PlanPtr> Binder::BindCopySource(const Node& copy) {
   const std::vector<std::string> names = NameParts(copy["attlist"]);
   if (names.empty()) return item.plan;
   Scope scope;
-  ARROW_RETURN_NOT_OK(scope.AddTable(std::move(item.table)));
+  ARROW_RETURN_NOT_OK(scope.AddTable(std::move(item.tables.front())));
   std::vector<expr::ExprPtr> exprs;
   std::vector<std::string> output_names;
   for (const std::string& name : names) {

@@ -22,8 +22,6 @@ struct UnsupportedNode {
   std::string_view what;
 };
 constexpr std::array kUnsupportedNodes = {
-    UnsupportedNode{"SubLink", "subqueries in expressions"},
-    UnsupportedNode{"ParamRef", "parameters ($1)"},
     UnsupportedNode{"A_ArrayExpr", "ARRAY[...]"},
     UnsupportedNode{"RowExpr", "row values"},
     UnsupportedNode{"GroupingFunc", "GROUPING"},
@@ -78,14 +76,31 @@ std::string_view ClauseName(Clause clause) {
       return "VALUES";
     case Clause::kLimit:
       return "LIMIT";
+    case Clause::kGroupBy:
+      return "GROUP BY";
+    case Clause::kHaving:
+      return "HAVING";
+    case Clause::kJoinOn:
+      return "JOIN conditions";
+    case Clause::kAggregate:
+      return "the arguments of aggregate functions";
+    case Clause::kFilter:
+      return "FILTER";
+    case Clause::kTableFunction:
+      return "functions in FROM";
   }
   return "";
 }
 
-arrow::Result<ExprPtr> ExprBinder::Bind(const Node& node) {
+arrow::Result<ExprPtr> ExprBinder::Bind(const Node& node) { return BindAs(node, Truth::kExact); }
+
+arrow::Result<ExprPtr> ExprBinder::BindAs(const Node& node, Truth truth) {
   BindContext::Nesting nesting(context_);
   ARROW_RETURN_NOT_OK(context_.CheckDepth(node.location()));
-  return BindNode(node);
+  const Truth around = std::exchange(truth_, truth);
+  auto bound = BindNode(node);
+  truth_ = around;
+  return bound;
 }
 
 arrow::Result<ExprPtr> ExprBinder::BindNode(const Node& node) {
@@ -107,6 +122,8 @@ arrow::Result<ExprPtr> ExprBinder::BindNode(const Node& node) {
   if (type == "BooleanTest") return BindBooleanTest(node);
   if (type == "SQLValueFunction") return BindSqlValueFunction(node);
   if (type == "A_Indirection") return BindIndirection(node);
+  if (type == "SubLink") return BindSubLink(node);
+  if (type == "ParamRef") return BindParameter(node);
   if (type == "CollateClause") return BindCollate(node);
   const auto known =
       std::find_if(kUnsupportedNodes.begin(), kUnsupportedNodes.end(), [&](const auto& entry) { return entry.type == type; });
@@ -114,8 +131,8 @@ arrow::Result<ExprPtr> ExprBinder::BindNode(const Node& node) {
   return context_.Unsupported(offset, known != kUnsupportedNodes.end() ? known->what : type.empty() ? "this expression" : type);
 }
 
-arrow::Result<ExprPtr> ExprBinder::BindCondition(const Node& node, std::string_view construct) {
-  ARROW_ASSIGN_OR_RAISE(ExprPtr condition, Bind(node));
+arrow::Result<ExprPtr> ExprBinder::BindCondition(const Node& node, std::string_view construct, Truth truth) {
+  ARROW_ASSIGN_OR_RAISE(ExprPtr condition, BindAs(node, truth));
   const arrow::Type::type id = condition->type()->id();
   if (id == arrow::Type::BOOL) return condition;
   const bool untyped = id == arrow::Type::NA || (condition->kind() == expr::ExprKind::kLiteral && id == arrow::Type::STRING);
@@ -143,7 +160,7 @@ arrow::Result<std::shared_ptr<arrow::Scalar>> ExprBinder::BindConstantValue(cons
   const int offset = node.FirstLocation();
   ARROW_ASSIGN_OR_RAISE(value, context_.Position(expr::MakeCast(std::move(value), type, {offset}), offset));
   if (!expr::IsConstant(*value))
-    return context_.Invalid(offset, "argument of {} must not contain volatile functions", ClauseName(clause_));
+    return context_.Invalid(offset, "argument of {} must not contain volatile functions", ClauseName(place_.clause));
   const expr::EvalContext evaluation{context_.options().pool, context_.options().statement_time_us};
   ARROW_ASSIGN_OR_RAISE(auto scalar, context_.Position(expr::EvaluateConstant(*value, evaluation), offset));
   return scalar->is_valid ? scalar : nullptr;
@@ -170,10 +187,16 @@ arrow::Result<ExprPtr> ExprBinder::BindColumnRef(const Node& node) {
   const std::vector<Node> fields = node["fields"].items();
   if (fields.back().Is("A_Star")) return context_.Invalid(offset, "\"*\" is not allowed here");
   const std::vector<std::string> parts = NameParts(node["fields"]);
-  if (clause_ == Clause::kLimit) return context_.Invalid(offset, "argument of LIMIT must not contain variables");
-  ARROW_ASSIGN_OR_RAISE(const ResolvedColumn column, context_.Position(scope_.ResolveColumn(parts), offset));
-  if (column.levels_up > 0) return context_.Unsupported(offset, "columns of an outer query");
+  if (place_.clause == Clause::kLimit) return context_.Invalid(offset, "argument of LIMIT must not contain variables");
+  if (place_.clause == Clause::kTableFunction) return context_.Unsupported(offset, "columns as arguments of functions in FROM");
+  ARROW_ASSIGN_OR_RAISE(const ResolvedColumn column, context_.Position(place_.scope.ResolveColumn(parts), offset));
   ExprPtr value = expr::MakeColumn(column.index, *column.field, {offset});
+  if (column.levels_up > 0) {
+    if (place_.clause == Clause::kValues) return context_.Unsupported(offset, "columns of an outer query in VALUES");
+    context_.NoteOuterReference(column.depth);
+    value = std::make_shared<expr::OuterColumnExpr>(column.levels_up, column.index, column.field->name(), column.field->type(),
+                                                    expr::TextPosition{offset});
+  }
   return BindStructFields(std::move(value), {parts.begin() + static_cast<ptrdiff_t>(column.parts_used), parts.end()}, offset);
 }
 
@@ -215,9 +238,14 @@ arrow::Result<ExprPtr> ExprBinder::BindBoolExpr(const Node& node) {
   const std::string_view op = node.Text("boolop");
   const std::string_view name = op == "AND_EXPR" ? "and" : op == "OR_EXPR" ? "or" : "not";
   const std::string_view construct = op == "AND_EXPR" ? "AND" : op == "OR_EXPR" ? "OR" : "NOT";
+  // AND and OR never turn true because an argument is NULL instead of false; NOT turns the two around.
+  const Truth flipped = truth_ == Truth::kNullIsFalse  ? Truth::kNullIsTrue
+                        : truth_ == Truth::kNullIsTrue ? Truth::kNullIsFalse
+                                                       : Truth::kExact;
+  const Truth truth = op == "NOT_EXPR" ? flipped : truth_;
   std::vector<ExprPtr> arguments;
   for (const Node& argument : node["args"].items()) {
-    ARROW_ASSIGN_OR_RAISE(arguments.emplace_back(), BindCondition(argument, construct));
+    ARROW_ASSIGN_OR_RAISE(arguments.emplace_back(), BindCondition(argument, construct, truth));
   }
   return Call(name, std::move(arguments), node.location());
 }
@@ -252,6 +280,7 @@ arrow::Result<ExprPtr> ExprBinder::BindPlainOperator(const Node& node) {
   if (parts.size() == 2 && parts.front() == "pg_catalog") parts.erase(parts.begin());
   if (parts.size() != 1) return context_.Unsupported(offset, "operators with a schema");
   const std::string_view name = CallName(parts.front());
+  if (node["lexpr"].Is("RowExpr") && node["rexpr"].Is("RowExpr")) return BindRowComparison(node, name);
   if (node["lexpr"]) {
     ARROW_ASSIGN_OR_RAISE(auto arguments, BindList({node["lexpr"], node["rexpr"]}));
     return Call(name, std::move(arguments), offset);
@@ -267,6 +296,7 @@ arrow::Result<ExprPtr> ExprBinder::BindPlainOperator(const Node& node) {
 arrow::Result<ExprPtr> ExprBinder::BindIn(const Node& node) {
   const std::string_view name = node["name"].items().front().Text("sval") == "=" ? "in" : "not_in";
   if (!node["rexpr"].Is("List")) return context_.Unsupported(node.location(), "IN without a list of values");
+  if (node["lexpr"].Is("RowExpr")) return BindRowIn(node);
   std::vector<Node> nodes = node["rexpr"]["items"].items();
   nodes.insert(nodes.begin(), node["lexpr"]);
   ARROW_ASSIGN_OR_RAISE(auto arguments, BindList(nodes));
@@ -353,7 +383,7 @@ arrow::Result<ExprPtr> ExprBinder::BindBooleanTest(const Node& node) {
   std::string construct(name);
   std::transform(construct.begin(), construct.end(), construct.begin(),
                  [](char c) { return c == '_' ? ' ' : static_cast<char>(c - 'a' + 'A'); });
-  ARROW_ASSIGN_OR_RAISE(ExprPtr argument, BindCondition(node["arg"], construct));
+  ARROW_ASSIGN_OR_RAISE(ExprPtr argument, BindCondition(node["arg"], construct, Truth::kExact));
   return Call(name, {std::move(argument)}, node.location());
 }
 

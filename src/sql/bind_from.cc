@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FROM: tables, quoted paths, subqueries; and WITH, whose queries are tables too.
+// FROM: tables, quoted paths, subqueries, and lists of them; and WITH, whose queries are tables too. Joins are in bind_join.cc.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -48,33 +48,44 @@ arrow::Status Binder::BindWith(const Node& with, const QueryEnvironment& environ
     return context_.Unsupported(context_.KeywordBefore(with["ctes"].FirstLocation(), "with"), "WITH RECURSIVE");
   }
   for (const Node& common : with["ctes"].items()) {
-    const int offset = common.location();
     const std::string name(common.Text("ctename"));
-    if (common.Text("ctematerialized") == "CTEMaterializeAlways") return context_.Unsupported(offset, "WITH ... AS MATERIALIZED");
-    if (common["search_clause"]) return context_.Unsupported(offset, "SEARCH");
-    if (common["cycle_clause"]) return context_.Unsupported(offset, "CYCLE");
-    ARROW_RETURN_NOT_OK(context_.OnlyFields(common, {"ctename", "aliascolnames", "ctematerialized", "ctequery", "location"}));
-    if (!common["ctequery"].Is("SelectStmt")) return context_.Unsupported(offset, "WITH queries that change data");
-    const int64_t nodes_before = context_.plan_nodes();
-    const size_t scans_before = context_.one_shot_scan_count();
-    ARROW_ASSIGN_OR_RAISE(PlanPtr plan, BindQuery(common["ctequery"], {scope, environment.outer}));
-    const std::vector<std::string> names = NameParts(common["aliascolnames"]);
-    if (static_cast<int>(names.size()) > plan->schema()->num_fields()) {
-      return context_.Invalid(offset, "WITH query \"{}\" has {} columns available but {} columns specified", name,
-                              plan->schema()->num_fields(), names.size());
-    }
-    if (!names.empty()) {
-      std::vector<std::string> all = plan->schema()->field_names();
-      std::copy(names.begin(), names.end(), all.begin());
-      plan = std::make_shared<plan::ProjectNode>(plan, ColumnsOf(*plan), std::move(all));
-    }
-    // Defining the query reads nothing; every use of its name will.
-    CommonTable table{std::move(plan), context_.plan_nodes() - nodes_before + 1, context_.TakeOneShotScans(scans_before)};
+    ARROW_ASSIGN_OR_RAISE(CommonTable table, BindCommonTable(common, {scope, environment.outer, nullptr}));
     if (!scope->Add(name, std::move(table))) {
-      return context_.Invalid(offset, "WITH query name \"{}\" specified more than once", name);
+      return context_.Invalid(common.location(), "WITH query name \"{}\" specified more than once", name);
     }
   }
   return arrow::Status::OK();
+}
+
+arrow::Result<CommonTable> Binder::BindCommonTable(const Node& common, const QueryEnvironment& environment) {
+  const int offset = common.location();
+  if (common["search_clause"]) return context_.Unsupported(offset, "SEARCH");
+  if (common["cycle_clause"]) return context_.Unsupported(offset, "CYCLE");
+  // MATERIALIZED and NOT MATERIALIZED say how, not what.
+  ARROW_RETURN_NOT_OK(context_.OnlyFields(common, {"ctename", "aliascolnames", "ctematerialized", "ctequery", "location"}));
+  common.Text("ctematerialized");
+  if (!common["ctequery"].Is("SelectStmt")) return context_.Unsupported(offset, "WITH queries that change data");
+  const int64_t nodes_before = context_.plan_nodes();
+  const size_t scans_before = context_.one_shot_scan_count();
+  const int outer_depth = environment.outer ? environment.outer->depth() : -1;
+  const int outermost_before = context_.ExchangeOutermostReference(BindContext::kNoReference);
+  ARROW_ASSIGN_OR_RAISE(PlanPtr plan, BindQuery(common["ctequery"], environment));
+  const int outermost = context_.ExchangeOutermostReference(outermost_before);
+  context_.NoteOuterReference(outermost);
+  const std::vector<std::string> names = NameParts(common["aliascolnames"]);
+  if (static_cast<int>(names.size()) > plan->schema()->num_fields()) {
+    return context_.Invalid(offset, "WITH query \"{}\" has {} columns available but {} columns specified", common.Text("ctename"),
+                            plan->schema()->num_fields(), names.size());
+  }
+  if (!names.empty()) {
+    std::vector<std::string> all = plan->schema()->field_names();
+    std::copy(names.begin(), names.end(), all.begin());
+    plan = std::make_shared<plan::ProjectNode>(plan, ColumnsOf(*plan), std::move(all));
+  }
+  // Defining the query reads nothing; every use of its name will.
+  CommonTable table{std::move(plan), context_.plan_nodes() - nodes_before + 1, context_.TakeOneShotScans(scans_before), {}};
+  if (outermost <= outer_depth) table.bound_depth = outer_depth;
+  return table;
 }
 
 arrow::Result<Binder::FromClause> Binder::BindFrom(const Node& select, const QueryEnvironment& environment) {
@@ -87,11 +98,30 @@ arrow::Result<Binder::FromClause> Binder::BindFrom(const Node& select, const Que
         std::make_shared<plan::ValuesNode>(arrow::schema(arrow::FieldVector{}), std::vector<std::vector<expr::ExprPtr>>(1));
     return from;
   }
-  if (items.size() > 1) return context_.Unsupported(items[1].FirstLocation(), "several tables in FROM (joins)");
-  ARROW_ASSIGN_OR_RAISE(FromItem item, BindFromItem(items.front(), environment));
-  from.plan = std::move(item.plan);
-  ARROW_RETURN_NOT_OK(context_.Position(from.scope->AddTable(std::move(item.table)), items.front().FirstLocation()));
+  ARROW_ASSIGN_OR_RAISE(FromItem joined, BindFromItem(items.front(), environment));
+  ARROW_RETURN_NOT_OK(AddTables(joined, from.scope.get(), items.front().FirstLocation()));
+  for (size_t i = 1; i < items.size(); ++i) {
+    JoinSides sides;
+    sides.offset = items[i].FirstLocation();
+    sides.lateral = HasLateral(items[i]);
+    if (sides.lateral) {
+      ARROW_ASSIGN_OR_RAISE(sides.right, BindRightSide(items[i], joined, environment));
+    } else {
+      ARROW_ASSIGN_OR_RAISE(sides.right, BindFromItem(items[i], environment));
+    }
+    sides.left = std::move(joined);
+    const size_t tables_before = sides.left.tables.size();
+    joined = Combine(std::move(sides), {});
+    const FromItem added{nullptr, {joined.tables.begin() + static_cast<ptrdiff_t>(tables_before), joined.tables.end()}};
+    ARROW_RETURN_NOT_OK(AddTables(added, from.scope.get(), items[i].FirstLocation()));
+  }
+  from.plan = std::move(joined.plan);
   return from;
+}
+
+arrow::Status Binder::AddTables(const FromItem& item, Scope* scope, int offset) {
+  for (const ScopeTable& table : item.tables) ARROW_RETURN_NOT_OK(context_.Position(scope->AddTable(table), offset));
+  return arrow::Status::OK();
 }
 
 arrow::Result<Binder::FromItem> Binder::BindFromItem(const Node& node, const QueryEnvironment& environment) {
@@ -102,7 +132,7 @@ arrow::Result<Binder::FromItem> Binder::BindFromItem(const Node& node, const Que
   if (node.Is("RangeVar")) return BindTableName(node, environment);
   if (node.Is("RangeFunction")) return BindTableFunction(node);
   if (node.Is("RangeSubselect")) return BindSubquery(node, environment);
-  if (node.Is("JoinExpr")) return context_.Unsupported(context_.KeywordBefore(node["rarg"].FirstLocation(), "join"), "joins");
+  if (node.Is("JoinExpr")) return BindJoin(node, environment);
   if (node.Is("RangeTableSample")) {
     return context_.Unsupported(context_.KeywordBefore(node.location(), "tablesample"), "TABLESAMPLE");
   }
@@ -132,39 +162,52 @@ arrow::Result<Binder::FromItem> Binder::BindTableName(const Node& node, const Qu
   if (!node.Flag("inh")) return context_.Unsupported(offset, "FROM ONLY");
   ARROW_RETURN_NOT_OK(
       context_.OnlyFields(node, {"catalogname", "schemaname", "relname", "inh", "relpersistence", "alias", "location"}));
-  FromItem item;
+  std::vector<std::string> parts;
   for (const std::string_view field : {"catalogname", "schemaname", "relname"}) {
-    if (node[field]) item.table.qualifier.emplace_back(node.Text(field));
+    if (node[field]) parts.emplace_back(node.Text(field));
   }
-  const std::vector<std::string>& parts = item.table.qualifier;
-  const CommonTable* common =
-      parts.size() == 1 && environment.common_tables ? environment.common_tables->Find(parts.front()) : nullptr;
-  if (common) {
-    ARROW_RETURN_NOT_OK(context_.AddPlanNodes(common->plan_nodes, offset));
-    for (const BindContext::OneShotScan& scan : common->one_shot_scans) {
-      ARROW_RETURN_NOT_OK(context_.AddScan(*scan.source, scan.table_name, offset));
-    }
-    item.plan = common->plan;
-  } else {
+  ARROW_ASSIGN_OR_RAISE(const std::optional<PlanPtr> query, BindNamedQuery(parts, environment, offset));
+  PlanPtr plan = query.value_or(nullptr);
+  if (!query) {
     auto source = context_.tables().ResolveName(parts);
     if (!source.ok()) return UnknownTable(source.status(), parts, environment, offset);
-    ARROW_ASSIGN_OR_RAISE(item.plan,
-                          ScanOf(std::move(source).MoveValueUnsafe(), fmt::format("{}", fmt::join(parts, ".")), offset));
+    ARROW_ASSIGN_OR_RAISE(plan, ScanOf(std::move(source).MoveValueUnsafe(), fmt::format("{}", fmt::join(parts, ".")), offset));
   }
-  return Aliased(std::move(item), node["alias"], offset);
+  return Aliased(std::move(plan), {std::move(parts), {}}, node["alias"], offset);
+}
+
+arrow::Result<std::optional<PlanPtr>> Binder::BindNamedQuery(const std::vector<std::string>& parts,
+                                                             const QueryEnvironment& environment, int offset) {
+  const CommonTable* common =
+      parts.size() == 1 && environment.common_tables ? environment.common_tables->Find(parts.front()) : nullptr;
+  if (!common) return std::nullopt;
+  ARROW_RETURN_NOT_OK(context_.AddPlanNodes(common->plan_nodes, offset));
+  for (const BindContext::OneShotScan& scan : common->one_shot_scans) {
+    ARROW_RETURN_NOT_OK(context_.AddScan(*scan.source, scan.table_name, offset));
+  }
+  const int depth = environment.outer ? environment.outer->depth() : -1;
+  if (common->bound_depth && *common->bound_depth != depth) {
+    return context_.Unsupported(offset, "a WITH query that uses columns of an outer query, inside a further subquery");
+  }
+  return common->plan;
 }
 
 arrow::Result<Binder::FromItem> Binder::BindTableFunction(const Node& node) {
   const int offset = node.FirstLocation();
-  if (node.Flag("lateral")) return context_.Unsupported(offset, "LATERAL");
   if (node.Flag("ordinality")) return context_.Unsupported(offset, "WITH ORDINALITY");
   if (node.Flag("is_rowsfrom")) return context_.Unsupported(offset, "ROWS FROM");
   if (node["coldeflist"]) return context_.Unsupported(offset, "column definitions after a table function");
+  // LATERAL changes nothing for functions of constants, and others are refused.
   ARROW_RETURN_NOT_OK(context_.OnlyFields(node, {"lateral", "ordinality", "is_rowsfrom", "functions", "alias"}));
+  node.Flag("lateral");
   const Node function = node["functions"].items().front()["items"].items().front();
   if (!function.Is("FuncCall")) return context_.Unsupported(offset, "expressions as tables");
   const std::string name = NameParts(function["funcname"]).back();
-  if (name != kPathFunction) return context_.Unsupported(offset, fmt::format("the table function {}", name));
+  if (name == kPathFunction) return BindPath(function, node["alias"], offset);
+  return context_.Unsupported(offset, fmt::format("the table function {}", name));
+}
+
+arrow::Result<Binder::FromItem> Binder::BindPath(const Node& function, const Node& alias, int offset) {
   ARROW_RETURN_NOT_OK(context_.OnlyFields(function, {"funcname", "args", "funcformat", "location"}));
   const std::vector<Node> arguments = function["args"].items();
   if (arguments.size() != 1 || !arguments.front()["sval"]) {
@@ -174,34 +217,37 @@ arrow::Result<Binder::FromItem> Binder::BindTableFunction(const Node& node) {
   if (path.empty()) return context_.Invalid(offset, "the path of the table is empty");
   auto source = context_.tables().ResolvePath(path);
   if (!source.ok()) return context_.Position(source.status(), offset);
-  FromItem item;
+  ScopeTable table;
   const std::string table_name = NameOfPath(path);
-  if (!table_name.empty()) item.table.qualifier = {table_name};
-  ARROW_ASSIGN_OR_RAISE(item.plan, ScanOf(std::move(source).MoveValueUnsafe(), path, offset));
-  return Aliased(std::move(item), node["alias"], offset);
+  if (!table_name.empty()) table.qualifier = {table_name};
+  ARROW_ASSIGN_OR_RAISE(PlanPtr plan, ScanOf(std::move(source).MoveValueUnsafe(), path, offset));
+  return Aliased(std::move(plan), std::move(table), alias, offset);
 }
 
 arrow::Result<Binder::FromItem> Binder::BindSubquery(const Node& node, const QueryEnvironment& environment) {
   const int offset = node.FirstLocation();
-  if (node.Flag("lateral")) return context_.Unsupported(context_.KeywordBefore(offset, "lateral"), "LATERAL");
   ARROW_RETURN_NOT_OK(context_.OnlyFields(node, {"lateral", "subquery", "alias"}));
-  FromItem item;
   // Without LATERAL a subquery sees the names around the whole query, not its neighbours.
-  ARROW_ASSIGN_OR_RAISE(item.plan, BindQuery(node["subquery"], environment));
-  return Aliased(std::move(item), node["alias"], offset);
+  const bool lateral = node.Flag("lateral") && environment.lateral != nullptr;
+  const QueryEnvironment inner{environment.common_tables, lateral ? environment.lateral : environment.outer, nullptr};
+  ARROW_ASSIGN_OR_RAISE(PlanPtr plan, BindQuery(node["subquery"], inner));
+  return Aliased(std::move(plan), {}, node["alias"], offset);
 }
 
-arrow::Result<Binder::FromItem> Binder::Aliased(FromItem item, const Node& alias, int offset) {
-  item.table.columns = item.plan->schema()->fields();
-  if (!alias) return item;
-  ARROW_RETURN_NOT_OK(context_.OnlyFields(alias, {"aliasname", "colnames"}));
-  item.table.qualifier = {std::string(alias.Text("aliasname"))};
-  const std::vector<std::string> names = NameParts(alias["colnames"]);
-  if (names.size() > item.table.columns.size()) {
-    return context_.Invalid(offset, "table \"{}\" has {} columns available but {} columns specified",
-                            item.table.qualifier.front(), item.table.columns.size(), names.size());
+arrow::Result<Binder::FromItem> Binder::Aliased(PlanPtr plan, ScopeTable table, const Node& alias, int offset) {
+  table = MakeScopeTable(std::move(table.qualifier), plan->schema()->fields());
+  FromItem item{std::move(plan), {}};
+  if (alias) {
+    ARROW_RETURN_NOT_OK(context_.OnlyFields(alias, {"aliasname", "colnames"}));
+    table.qualifier = {std::string(alias.Text("aliasname"))};
+    const std::vector<std::string> names = NameParts(alias["colnames"]);
+    if (names.size() > table.columns.size()) {
+      return context_.Invalid(offset, "table \"{}\" has {} columns available but {} columns specified", table.qualifier.front(),
+                              table.columns.size(), names.size());
+    }
+    for (size_t i = 0; i < names.size(); ++i) table.columns[i].field = table.columns[i].field->WithName(names[i]);
   }
-  for (size_t i = 0; i < names.size(); ++i) item.table.columns[i] = item.table.columns[i]->WithName(names[i]);
+  item.tables.push_back(std::move(table));
   return item;
 }
 

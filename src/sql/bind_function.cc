@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "expr/aggregate.h"
+#include "sql/aggregation.h"
 #include "sql/expr_binder.h"
 
 namespace icebound::sql {
@@ -12,47 +14,15 @@ using expr::ExprPtr;
 
 namespace {
 
-// Names that are aggregate or window functions in PostgreSQL, so that they are told apart from typing errors.
-constexpr std::array<std::string_view, 37> kAggregates = {"any_value",
-                                                          "array_agg",
-                                                          "avg",
-                                                          "bit_and",
-                                                          "bit_or",
-                                                          "bit_xor",
-                                                          "bool_and",
-                                                          "bool_or",
-                                                          "corr",
-                                                          "count",
-                                                          "covar_pop",
-                                                          "covar_samp",
-                                                          "every",
-                                                          "json_agg",
-                                                          "json_object_agg",
-                                                          "jsonb_agg",
-                                                          "max",
-                                                          "min",
-                                                          "mode",
-                                                          "percentile_cont",
-                                                          "percentile_disc",
-                                                          "range_agg",
-                                                          "regr_avgx",
-                                                          "regr_avgy",
-                                                          "regr_count",
-                                                          "regr_intercept",
-                                                          "regr_r2",
-                                                          "regr_slope",
-                                                          "regr_sxx",
-                                                          "regr_sxy",
-                                                          "regr_syy",
-                                                          "stddev",
-                                                          "stddev_pop",
-                                                          "stddev_samp",
-                                                          "string_agg",
-                                                          "sum",
-                                                          "variance"};
-constexpr std::array<std::string_view, 13> kAggregateOrWindow = {"var_pop",      "var_samp",   "row_number", "rank", "dense_rank",
-                                                                 "percent_rank", "cume_dist",  "ntile",      "lag",  "lead",
-                                                                 "first_value",  "last_value", "nth_value"};
+// Names that are aggregate or window functions in PostgreSQL and not here, so that they are told apart from typing errors.
+constexpr std::array<std::string_view, 22> kOtherAggregates = {
+    "bit_and",    "bit_or",          "bit_xor",   "corr",       "covar_pop",       "covar_samp",
+    "json_agg",   "json_object_agg", "jsonb_agg", "mode",       "percentile_cont", "percentile_disc",
+    "range_agg",  "regr_avgx",       "regr_avgy", "regr_count", "regr_intercept",  "regr_r2",
+    "regr_slope", "regr_sxx",        "regr_sxy",  "regr_syy"};
+constexpr std::array<std::string_view, 11> kWindowFunctions = {"row_number",  "rank",       "dense_rank", "percent_rank",
+                                                               "cume_dist",   "ntile",      "lag",        "lead",
+                                                               "first_value", "last_value", "nth_value"};
 
 template <typename Names>
 bool Contains(const Names& names, std::string_view name) {
@@ -92,6 +62,15 @@ NameStrength FindName(const Node& node, std::string* name) {
     std::transform(op.begin(), op.end(), op.begin(), [](char c) { return c == '_' ? c : static_cast<char>(c - 'A' + 'a'); });
     return strong(op);
   }
+  if (type == "SubLink") {
+    if (node.Text("subLinkType") == "EXISTS_SUBLINK") return strong("exists");
+    if (node.Text("subLinkType") != "EXPR_SUBLINK") return NameStrength::kNone;
+    Node select = node["subselect"];
+    while (select["larg"]) select = select["larg"];
+    const std::vector<Node> targets = select["targetList"].items();
+    if (targets.empty()) return NameStrength::kNone;
+    return targets.front()["name"] ? strong(targets.front().Text("name")) : FindName(targets.front()["val"], name);
+  }
   if (type == "CollateClause") return FindName(node["arg"], name);
   if (type == "TypeCast") {
     const NameStrength strength = FindName(node["arg"], name);
@@ -117,13 +96,14 @@ arrow::Result<ExprPtr> ExprBinder::BindFunction(const Node& node) {
   std::vector<std::string> parts = NameParts(node["funcname"]);
   const std::string name = parts.back();
   if (node["over"]) return context_.Unsupported(offset, "window functions");
-  if (Contains(kAggregates, name)) return context_.Unsupported(offset, fmt::format("aggregate functions ({})", name));
-  if (Contains(kAggregateOrWindow, name)) {
-    return context_.Unsupported(offset, fmt::format("aggregate and window functions ({})", name));
+  const std::string_view clause = Contains(kWindowFunctions, name) ? "window functions" : "aggregate functions";
+  if (Contains(kOtherAggregates, name) || Contains(kWindowFunctions, name)) {
+    return context_.Unsupported(offset, fmt::format("{} ({})", clause, name));
   }
   if (parts.size() > 2 || (parts.size() == 2 && parts.front() != "pg_catalog")) {
     return context_.Invalid(offset, "schema \"{}\" of function {} does not exist", parts.front(), name);
   }
+  if (expr::IsAggregateName(name)) return BindAggregateColumn(node, name);
   for (const std::string_view field : {"agg_order", "agg_filter", "agg_within_group", "agg_star", "agg_distinct"}) {
     if (node[field]) return context_.Invalid(offset, "{} is not an aggregate function", name);
   }
@@ -136,6 +116,16 @@ arrow::Result<ExprPtr> ExprBinder::BindFunction(const Node& node) {
   }
   ARROW_ASSIGN_OR_RAISE(auto arguments, BindList(nodes));
   return Call(name, std::move(arguments), offset);
+}
+
+arrow::Result<ExprPtr> ExprBinder::BindAggregateColumn(const Node& node, std::string_view name) {
+  const int offset = node.location();
+  if (place_.aggregation != nullptr) {
+    if (ExprPtr column = place_.aggregation->CallColumn(node)) return column;
+    return MakeError(ErrorKind::kInternal, "the aggregate {} was not found before", name);
+  }
+  if (place_.clause == Clause::kAggregate) return context_.Invalid(offset, "aggregate function calls cannot be nested");
+  return context_.Invalid(offset, "aggregate functions are not allowed in {}", ClauseName(place_.clause));
 }
 
 arrow::Result<ExprPtr> ExprBinder::BindSqlValueFunction(const Node& node) {

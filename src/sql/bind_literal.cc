@@ -97,6 +97,24 @@ arrow::Result<ExprPtr> ExprBinder::BindConstant(const Node& node) {
   return context_.Unsupported(offset, "bit strings; bytes are written as '\\x1f'::bytea");
 }
 
+arrow::Result<ExprPtr> ExprBinder::BindParameter(const Node& node) {
+  ARROW_RETURN_NOT_OK(context_.OnlyFields(node, {"number", "location"}));
+  const int offset = node.location();
+  const int64_t number = node.Integer("number");
+  const auto& parameters = context_.options().parameters;
+  if (number < 1 || number > static_cast<int64_t>(parameters.size())) {
+    return context_.Invalid(offset, "there is no parameter ${}", number);
+  }
+  // A string takes its type from around it, as a quoted one does.
+  ExprPtr value = expr::MakeLiteral(parameters[static_cast<size_t>(number) - 1], {offset});
+  const auto logical = expr::LogicalType(value->type());
+  if (value->type()->Equals(*logical)) return value;
+  ARROW_ASSIGN_OR_RAISE(value, context_.Position(expr::MakeCast(std::move(value), logical, {offset}), offset));
+  const expr::EvalContext evaluation{context_.options().pool, context_.options().statement_time_us};
+  ARROW_ASSIGN_OR_RAISE(auto scalar, context_.Position(expr::EvaluateConstant(*value, evaluation), offset));
+  return expr::MakeLiteral(std::move(scalar), {offset});
+}
+
 arrow::Result<ExprPtr> ExprBinder::NumericLiteral(std::string_view text, int offset) {
   std::string digits(text);
   digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());

@@ -12,39 +12,38 @@ namespace icebound::sql {
 
 using plan::PlanPtr;
 
-namespace {
-
-/// Maps have no order in SQL; they may sit inside lists and structs.
 bool IsOrderable(const arrow::DataType& type) {
   if (type.id() == arrow::Type::MAP) return false;
   return std::all_of(type.fields().begin(), type.fields().end(), [](const auto& field) { return IsOrderable(*field->type()); });
 }
 
-}  // namespace
-
-arrow::Result<plan::SortKey> Binder::KeyOf(const Node& sort_by, int column, const arrow::Field& field) {
+arrow::Result<Binder::SortDirection> Binder::BindSortDirection(const Node& sort_by, const arrow::DataType& type) {
   const int offset = sort_by.FirstLocation();
-  if (!IsOrderable(*field.type())) {
-    return context_.Invalid(offset, "could not identify an ordering operator for type {}", expr::SqlTypeName(*field.type()));
+  if (!IsOrderable(type)) {
+    return context_.Invalid(offset, "could not identify an ordering operator for type {}", expr::SqlTypeName(type));
   }
   if (sort_by["useOp"]) return context_.Unsupported(offset, "ORDER BY ... USING");
   ARROW_RETURN_NOT_OK(context_.OnlyFields(sort_by, {"node", "sortby_dir", "sortby_nulls", "location"}));
-  plan::SortKey key;
-  key.expr = expr::MakeColumn(column, field, {offset});
-  key.descending = sort_by.Text("sortby_dir") == "SORTBY_DESC";
+  SortDirection direction;
+  direction.descending = sort_by.Text("sortby_dir") == "SORTBY_DESC";
   const std::string_view nulls = sort_by.Text("sortby_nulls");
-  key.nulls_first = nulls == "SORTBY_NULLS_FIRST" || (nulls != "SORTBY_NULLS_LAST" && key.descending);
-  return key;
+  direction.nulls_first = nulls == "SORTBY_NULLS_FIRST" || (nulls != "SORTBY_NULLS_LAST" && direction.descending);
+  return direction;
+}
+
+arrow::Result<plan::SortKey> Binder::KeyOf(const Node& sort_by, int column, const arrow::Field& field) {
+  ARROW_ASSIGN_OR_RAISE(const SortDirection direction, BindSortDirection(sort_by, *field.type()));
+  return plan::SortKey{expr::MakeColumn(column, field, {sort_by.FirstLocation()}), direction.descending, direction.nulls_first};
 }
 
 arrow::Result<std::optional<int>> Binder::OutputColumn(const Node& item, const std::vector<std::string>& names,
-                                                       const std::vector<expr::ExprPtr>& exprs) {
+                                                       const std::vector<expr::ExprPtr>& exprs, std::string_view clause) {
   const int offset = item.FirstLocation();
   if (item.Is("A_Const")) {
-    if (!item["ival"]) return context_.Invalid(offset, "non-integer constant in ORDER BY");
+    if (!item["ival"]) return context_.Invalid(offset, "non-integer constant in {}", clause);
     const int64_t position = item["ival"].Integer("ival");
     if (position < 1 || position > static_cast<int64_t>(names.size())) {
-      return context_.Invalid(offset, "ORDER BY position {} is not in select list", position);
+      return context_.Invalid(offset, "{} position {} is not in select list", clause, position);
     }
     return static_cast<int>(position) - 1;
   }
@@ -56,7 +55,7 @@ arrow::Result<std::optional<int>> Binder::OutputColumn(const Node& item, const s
     for (size_t i = 0; i < names.size(); ++i) {
       if (!NameMatches(parts.front(), names[i], fold)) continue;
       const bool same = found && expr::Equals(*exprs[static_cast<size_t>(*found)], *exprs[i]);
-      if (found && !same) return context_.Invalid(offset, "ORDER BY \"{}\" is ambiguous", parts.front());
+      if (found && !same) return context_.Invalid(offset, "{} \"{}\" is ambiguous", clause, parts.front());
       if (!found) found = static_cast<int>(i);
     }
     if (found) return found;
@@ -64,29 +63,35 @@ arrow::Result<std::optional<int>> Binder::OutputColumn(const Node& item, const s
   return std::nullopt;
 }
 
-arrow::Result<Binder::SortPlan> Binder::BindOrderBy(const Node& select, const QueryCore& core) {
+arrow::Result<int> Binder::ProjectedColumn(const Node& item, QueryCore* core, std::vector<expr::ExprPtr>* hidden) {
+  ExprBinder binder(context_, *this, PlaceOf(core, Clause::kOrderBy));
+  ARROW_ASSIGN_OR_RAISE(expr::ExprPtr bound, binder.Bind(item));
+  if (core->aggregation) {
+    ARROW_ASSIGN_OR_RAISE(bound, core->aggregation->Finish(bound));
+  }
+  std::vector<expr::ExprPtr> available = core->exprs;
+  available.insert(available.end(), hidden->begin(), hidden->end());
+  const auto same =
+      std::find_if(available.begin(), available.end(), [&](const auto& expr) { return expr::Equals(*expr, *bound); });
+  if (same != available.end() && expr::IsDeterministic(*bound)) return static_cast<int>(same - available.begin());
+  hidden->push_back(std::move(bound));
+  return static_cast<int>(available.size());
+}
+
+arrow::Result<Binder::SortPlan> Binder::BindOrderBy(const Node& select, QueryCore* core) {
   SortPlan sort;
-  ExprBinder binder(context_, *core.from.scope, Clause::kOrderBy);
   for (const Node& sort_by : select["sortClause"].items()) {
     const Node item = sort_by["node"];
-    ARROW_ASSIGN_OR_RAISE(std::optional<int> column, OutputColumn(item, core.names, core.exprs));
-    if (column) {
-      const auto& expr = *core.exprs[static_cast<size_t>(*column)];
-      ARROW_ASSIGN_OR_RAISE(sort.keys.emplace_back(),
-                            KeyOf(sort_by, *column, arrow::Field(core.names[static_cast<size_t>(*column)], expr.type())));
-      continue;
+    ARROW_ASSIGN_OR_RAISE(const std::optional<int> output, OutputColumn(item, core->names, core->exprs, "ORDER BY"));
+    int column = output.value_or(-1);
+    if (!output) {
+      ARROW_ASSIGN_OR_RAISE(column, ProjectedColumn(item, core, &sort.hidden));
     }
-    ARROW_ASSIGN_OR_RAISE(auto bound, binder.Bind(item));
-    std::vector<expr::ExprPtr> available = core.exprs;
-    available.insert(available.end(), sort.hidden.begin(), sort.hidden.end());
-    const auto same =
-        std::find_if(available.begin(), available.end(), [&](const auto& expr) { return expr::Equals(*expr, *bound); });
-    const bool reuse = same != available.end() && expr::IsDeterministic(*bound);
-    const int index = static_cast<int>(reuse ? same - available.begin() : static_cast<ptrdiff_t>(available.size()));
-    const bool visible = index < static_cast<int>(core.names.size());
-    const arrow::Field field(visible ? core.names[static_cast<size_t>(index)] : bound->ToString(), bound->type());
-    ARROW_ASSIGN_OR_RAISE(sort.keys.emplace_back(), KeyOf(sort_by, index, field));
-    if (!reuse) sort.hidden.push_back(std::move(bound));
+    const size_t index = static_cast<size_t>(column);
+    const bool visible = index < core->exprs.size();
+    const expr::Expr& expr = visible ? *core->exprs[index] : *sort.hidden[index - core->exprs.size()];
+    const arrow::Field field(visible ? core->names[index] : expr.ToString(), expr.type());
+    ARROW_ASSIGN_OR_RAISE(sort.keys.emplace_back(), KeyOf(sort_by, column, field));
   }
   return sort;
 }
@@ -97,12 +102,12 @@ arrow::Result<PlanPtr> Binder::SortOutput(const Node& select, PlanPtr plan) {
   std::vector<plan::SortKey> keys;
   for (const Node& sort_by : select["sortClause"].items()) {
     const Node item = sort_by["node"];
-    ARROW_ASSIGN_OR_RAISE(const std::optional<int> column, OutputColumn(item, names, columns));
+    ARROW_ASSIGN_OR_RAISE(const std::optional<int> column, OutputColumn(item, names, columns, "ORDER BY"));
     if (!column) {
       const std::vector<std::string> parts = item.Is("ColumnRef") ? NameParts(item["fields"]) : std::vector<std::string>();
       if (parts.size() == 1) {
         Scope outputs;
-        ARROW_RETURN_NOT_OK(outputs.AddTable({{}, plan->schema()->fields(), 0}));
+        ARROW_RETURN_NOT_OK(outputs.AddTable(MakeScopeTable({}, plan->schema()->fields())));
         return context_.Position(outputs.ResolveColumn(parts).status(), item.FirstLocation());
       }
       return context_.Invalid(item.FirstLocation(),
@@ -128,7 +133,7 @@ arrow::Result<PlanPtr> Binder::ApplyLimit(const Node& select, PlanPtr plan) {
 arrow::Result<std::optional<int64_t>> Binder::BindRowCount(const Node& node, std::string_view clause) {
   if (!node) return std::nullopt;
   const Scope no_columns;
-  ExprBinder binder(context_, no_columns, Clause::kLimit);
+  ExprBinder binder(context_, *this, {no_columns, Clause::kLimit});
   ARROW_ASSIGN_OR_RAISE(const auto value, binder.BindConstantValue(node, arrow::int64()));
   if (!value) return std::nullopt;  // LIMIT ALL, LIMIT NULL
   const int64_t rows = static_cast<const arrow::Int64Scalar&>(*value).value;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SELECT: the select list and the order of the steps around it.
-#include <array>
-
 #include "sql/binder.h"
 #include "sql/expr_binder.h"
 
@@ -42,13 +40,13 @@ arrow::Result<PlanPtr> Binder::BindQueryBody(const Node& select, const QueryEnvi
   ARROW_RETURN_NOT_OK(CheckSupportedClauses(select));
 
   CommonTableScope common_tables(environment.common_tables);
-  QueryEnvironment inner{&common_tables, environment.outer};
+  QueryEnvironment inner{&common_tables, environment.outer, nullptr};
   if (select["withClause"]) ARROW_RETURN_NOT_OK(BindWith(select["withClause"], inner, &common_tables));
 
   PlanPtr plan;
   const std::string_view operation = select.Text("op");
   if (select["valuesLists"]) {
-    ARROW_ASSIGN_OR_RAISE(plan, BindValues(select));
+    ARROW_ASSIGN_OR_RAISE(plan, BindValues(select, inner));
     ARROW_ASSIGN_OR_RAISE(plan, SortOutput(select, std::move(plan)));
   } else if (operation != "SETOP_NONE") {
     ARROW_ASSIGN_OR_RAISE(plan, BindSetOperation(select, inner));
@@ -61,13 +59,6 @@ arrow::Result<PlanPtr> Binder::BindQueryBody(const Node& select, const QueryEnvi
 
 arrow::Status Binder::CheckSupportedClauses(const Node& select) {
   const int body = select["targetList"].FirstLocation();
-  if (select["distinctClause"]) return context_.Unsupported(context_.KeywordBefore(body, "distinct"), "DISTINCT");
-  if (const Node group = select["groupClause"]) {
-    return context_.Unsupported(context_.KeywordBefore(group.FirstLocation(), "group"), "GROUP BY");
-  }
-  if (const Node having = select["havingClause"]) {
-    return context_.Unsupported(context_.KeywordBefore(having.FirstLocation(), "having"), "HAVING");
-  }
   if (const Node window = select["windowClause"]) {
     return context_.Unsupported(context_.KeywordBefore(window.FirstLocation(), "window"), "WINDOW");
   }
@@ -75,39 +66,48 @@ arrow::Status Binder::CheckSupportedClauses(const Node& select) {
     return context_.Unsupported(context_.KeywordBefore(into.FirstLocation(), "into"), "SELECT INTO");
   }
   if (select["lockingClause"]) return context_.Unsupported(context_.KeywordAfter(body, "for"), "FOR UPDATE and FOR SHARE");
-  return context_.OnlyFields(select, {"targetList", "fromClause", "whereClause", "valuesLists", "sortClause", "limitOffset",
-                                      "limitCount", "limitOption", "withClause", "op", "all", "larg", "rarg"});
+  return context_.OnlyFields(select, {"distinctClause", "targetList", "fromClause", "whereClause", "groupClause", "groupDistinct",
+                                      "havingClause", "valuesLists", "sortClause", "limitOffset", "limitCount", "limitOption",
+                                      "withClause", "op", "all", "larg", "rarg"});
 }
 
 arrow::Result<PlanPtr> Binder::BindPlainSelect(const Node& select, const QueryEnvironment& environment) {
   QueryCore core;
+  core.common_tables = environment.common_tables;
   ARROW_ASSIGN_OR_RAISE(core.from, BindFrom(select, environment));
   if (const Node where = select["whereClause"]) {
-    ExprBinder binder(context_, *core.from.scope, Clause::kWhere);
+    ExprBinder binder(context_, *this, PlaceOf(&core, Clause::kWhere));
     ARROW_ASSIGN_OR_RAISE(auto predicate, binder.BindCondition(where, "WHERE"));
     core.from.plan = std::make_shared<plan::FilterNode>(core.from.plan, std::move(predicate));
   }
-  ARROW_RETURN_NOT_OK(BindTargets(select, &core));
-  ARROW_ASSIGN_OR_RAISE(SortPlan sort, BindOrderBy(select, core));
+  ARROW_RETURN_NOT_OK(ExpandTargets(select, &core));
+  ARROW_RETURN_NOT_OK(BindAggregation(select, &core));
+  ARROW_RETURN_NOT_OK(BindTargets(&core));
+  if (select["distinctClause"]) return BindDistinct(select, &core);
 
+  ARROW_ASSIGN_OR_RAISE(SortPlan sort, BindOrderBy(select, &core));
   const size_t visible = core.exprs.size();
-  std::vector<expr::ExprPtr> exprs = core.exprs;
-  std::vector<std::string> names = core.names;
-  for (expr::ExprPtr& hidden : sort.hidden) {
-    names.push_back(hidden->ToString());
-    exprs.push_back(std::move(hidden));
-  }
-  PlanPtr plan = std::make_shared<plan::ProjectNode>(core.from.plan, std::move(exprs), std::move(names));
+  const bool has_hidden = !sort.hidden.empty();
+  PlanPtr plan = ProjectOutput(&core, std::move(sort.hidden));
   if (sort.keys.empty()) return plan;
   plan = std::make_shared<plan::SortNode>(std::move(plan), std::move(sort.keys), std::nullopt);
-  if (sort.hidden.empty()) return plan;
+  if (!has_hidden) return plan;
   std::vector<expr::ExprPtr> outputs = ColumnsOf(*plan);
   outputs.resize(visible);
   return std::make_shared<plan::ProjectNode>(std::move(plan), std::move(outputs), core.names);
 }
 
-arrow::Status Binder::BindTargets(const Node& select, QueryCore* core) {
-  ExprBinder binder(context_, *core->from.scope, Clause::kSelectList);
+PlanPtr Binder::ProjectOutput(QueryCore* core, std::vector<expr::ExprPtr> hidden) {
+  std::vector<expr::ExprPtr> exprs = core->exprs;
+  std::vector<std::string> names = core->names;
+  for (expr::ExprPtr& expr : hidden) {
+    names.push_back(expr->ToString());
+    exprs.push_back(std::move(expr));
+  }
+  return std::make_shared<plan::ProjectNode>(core->from.plan, std::move(exprs), std::move(names));
+}
+
+arrow::Status Binder::ExpandTargets(const Node& select, QueryCore* core) {
   for (const Node& target : select["targetList"].items()) {
     ARROW_RETURN_NOT_OK(context_.OnlyFields(target, {"name", "val", "location"}));
     const Node value = target["val"];
@@ -116,15 +116,9 @@ arrow::Status Binder::BindTargets(const Node& select, QueryCore* core) {
       ARROW_RETURN_NOT_OK(ExpandStar(value, core));
       continue;
     }
-    ARROW_ASSIGN_OR_RAISE(auto bound, binder.Bind(value));
     std::string name(target["name"].text());
-    if (name.empty()) {
-      // A column keeps the file's spelling, even when it was found by ignoring case.
-      const bool column = bound->kind() == expr::ExprKind::kColumn && value.Is("ColumnRef");
-      name = column ? static_cast<const expr::ColumnExpr&>(*bound).name() : DefaultColumnName(value);
-    }
-    core->exprs.push_back(std::move(bound));
-    core->names.push_back(std::move(name));
+    const bool has_alias = !name.empty();
+    core->targets.push_back({value, std::nullopt, has_alias ? std::move(name) : DefaultColumnName(value), has_alias});
   }
   return arrow::Status::OK();
 }
@@ -141,11 +135,38 @@ arrow::Status Binder::ExpandStar(const Node& column_ref, QueryCore* core) {
     ARROW_ASSIGN_OR_RAISE(tables.emplace_back(), context_.Position(core->from.scope->ResolveTable(qualifier), offset));
   }
   for (const ScopeTable* table : tables) {
-    int index = table->first_column;
-    for (const auto& field : table->columns) {
-      core->exprs.push_back(expr::MakeColumn(index++, *field, {offset}));
-      core->names.push_back(field->name());
+    for (const ScopeColumn& column : table->columns) {
+      if (qualifier.empty() && column.qualified_only) continue;
+      core->targets.push_back({column_ref, column, column.field->name(), false});
     }
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Result<expr::ExprPtr> Binder::BindTarget(const Target& target, ExprBinder* binder) {
+  if (!target.star) return binder->Bind(target.value);
+  return expr::MakeColumn(target.star->index, *target.star->field, {target.value.location()});
+}
+
+arrow::Status Binder::BindTargets(QueryCore* core) {
+  ExprBinder binder(context_, *this, PlaceOf(core, Clause::kSelectList));
+  for (size_t i = 0; i < core->targets.size(); ++i) {
+    const Target& target = core->targets[i];
+    expr::ExprPtr bound = core->aggregation ? core->aggregation->TargetColumn(i) : nullptr;
+    const bool is_group = bound != nullptr;
+    if (!is_group) {
+      ARROW_ASSIGN_OR_RAISE(bound, BindTarget(target, &binder));
+    }
+    // A column keeps the file's spelling, even when it was found by ignoring case; a subquery gives its column's name.
+    const std::string spelling =
+        bound->kind() == expr::ExprKind::kColumn ? static_cast<const expr::ColumnExpr&>(*bound).name() : std::string();
+    const bool same = !target.has_alias && ((target.value.Is("ColumnRef") && NameMatches(target.name, spelling, /*fold=*/true)) ||
+                                            target.value.Text("subLinkType") == "EXPR_SUBLINK");
+    core->names.push_back(same ? spelling : target.name);
+    if (core->aggregation && !is_group) {
+      ARROW_ASSIGN_OR_RAISE(bound, core->aggregation->Finish(bound));
+    }
+    core->exprs.push_back(std::move(bound));
   }
   return arrow::Status::OK();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queries whose rows come from several places: UNION ALL and VALUES. Their columns get the type that all branches (or rows)
-// convert to.
+// Queries whose rows come from several places: UNION, INTERSECT, EXCEPT and VALUES. Their columns get the type that all branches
+// (or rows) convert to. UNION without ALL is a UnionAll below an Aggregate that groups by all columns.
 #include <algorithm>
 
 #include "expr/type_rules.h"
@@ -14,12 +14,15 @@ using plan::PlanPtr;
 
 namespace {
 
-bool IsUnionAll(const Node& select) { return select.Text("op") == "SETOP_UNION" && select.Flag("all"); }
+/// A branch with nothing around it.
+bool IsBare(const Node& select) {
+  return select.Text("limitOption") == "LIMIT_OPTION_DEFAULT" && !select["sortClause"] && !select["limitCount"] &&
+         !select["limitOffset"] && !select["withClause"];
+}
 
-/// A branch that is itself a UNION ALL with nothing around it is the same list of branches.
-bool IsBareUnionAll(const Node& select) {
-  return IsUnionAll(select) && select.Text("limitOption") == "LIMIT_OPTION_DEFAULT" && !select["sortClause"] &&
-         !select["limitCount"] && !select["limitOffset"] && !select["withClause"];
+/// A branch that is itself a union is the same list of branches, unless it drops duplicates that the outer one keeps.
+bool MergesInto(const Node& branch, bool outer_all) {
+  return branch.Text("op") == "SETOP_UNION" && (branch.Flag("all") || !outer_all) && IsBare(branch);
 }
 
 /// A string literal takes the type of the other rows: VALUES (date '2020-01-01'), ('2020-01-02').
@@ -36,9 +39,9 @@ arrow::Result<std::shared_ptr<arrow::DataType>> CommonTypeOrNull(const std::vect
 
 }  // namespace
 
-arrow::Result<PlanPtr> Binder::BindValues(const Node& select) {
-  const Scope no_columns;
-  ExprBinder binder(context_, no_columns, Clause::kValues);
+arrow::Result<PlanPtr> Binder::BindValues(const Node& select, const QueryEnvironment& environment) {
+  const Scope scope(environment.outer);
+  ExprBinder binder(context_, *this, {scope, Clause::kValues});
   std::vector<std::vector<expr::ExprPtr>> rows;
   for (const Node& list : select["valuesLists"].items()) {
     const std::vector<Node> items = list["items"].items();
@@ -66,7 +69,9 @@ arrow::Result<PlanPtr> Binder::BindValues(const Node& select) {
   return std::make_shared<plan::ValuesNode>(arrow::schema(std::move(fields)), std::move(rows));
 }
 
-arrow::Result<std::vector<Node>> Binder::UnionBranches(const Node& select) {
+arrow::Result<std::vector<Node>> Binder::SetBranches(const Node& select) {
+  const bool all = select.Flag("all");
+  if (select.Text("op") != "SETOP_UNION") return std::vector<Node>{select["larg"], select["rarg"]};
   // The tree leans left, one level for every branch: walked with a loop, since there may be thousands.
   std::vector<Node> branches;
   Node left = select;
@@ -74,7 +79,7 @@ arrow::Result<std::vector<Node>> Binder::UnionBranches(const Node& select) {
     branches.push_back(left["rarg"]);
     left = left["larg"];
     if (left.Text("op") == "SETOP_UNION") ARROW_RETURN_NOT_OK(CheckSupportedClauses(left));
-  } while (IsBareUnionAll(left));
+  } while (MergesInto(left, all));
   branches.push_back(left);
   std::reverse(branches.begin(), branches.end());
   return branches;
@@ -82,24 +87,34 @@ arrow::Result<std::vector<Node>> Binder::UnionBranches(const Node& select) {
 
 arrow::Result<PlanPtr> Binder::BindSetOperation(const Node& select, const QueryEnvironment& environment) {
   const std::string_view op = select.Text("op");
-  const int right = select["rarg"].FirstLocation();
-  if (op == "SETOP_INTERSECT") return context_.Unsupported(context_.KeywordBefore(right, "intersect"), "INTERSECT");
-  if (op == "SETOP_EXCEPT") return context_.Unsupported(context_.KeywordBefore(right, "except"), "EXCEPT");
-  if (!IsUnionAll(select)) return context_.Unsupported(context_.KeywordBefore(right, "union"), "UNION without ALL");
-  ARROW_ASSIGN_OR_RAISE(const std::vector<Node> nodes, UnionBranches(select));
+  const bool all = select.Flag("all");
+  const std::string_view name = op == "SETOP_UNION" ? "UNION" : op == "SETOP_INTERSECT" ? "INTERSECT" : "EXCEPT";
+  ARROW_ASSIGN_OR_RAISE(const std::vector<Node> nodes, SetBranches(select));
   std::vector<PlanPtr> branches;
   std::vector<int> offsets;
   for (const Node& node : nodes) {
     offsets.push_back(node.FirstLocation());
     ARROW_ASSIGN_OR_RAISE(branches.emplace_back(), BindQueryBody(node, environment));
     if (branches.back()->schema()->num_fields() != branches.front()->schema()->num_fields()) {
-      return context_.Invalid(offsets.back(), "each UNION query must have the same number of columns");
+      return context_.Invalid(offsets.back(), "each {} query must have the same number of columns", name);
     }
   }
-  return UnifyAndUnion(std::move(branches), offsets);
+  ARROW_RETURN_NOT_OK(UnifyBranches(name, &branches, offsets));
+  if (op == "SETOP_UNION") {
+    PlanPtr rows = std::make_shared<plan::UnionAllNode>(std::move(branches));
+    return all ? arrow::Result<PlanPtr>(std::move(rows)) : DistinctRows(std::move(rows), offsets.front());
+  }
+  for (PlanPtr& branch : branches) branch = TypeUntypedColumns(std::move(branch));
+  for (const auto& field : branches[0]->schema()->fields()) ARROW_RETURN_NOT_OK(CheckGroupable(*field->type(), offsets[0]));
+  using plan::SetOperation;
+  const SetOperation operation = op == "SETOP_INTERSECT" ? (all ? SetOperation::kIntersectAll : SetOperation::kIntersect)
+                                                         : (all ? SetOperation::kExceptAll : SetOperation::kExcept);
+  return std::make_shared<plan::SetOperationNode>(std::move(branches[0]), std::move(branches[1]), operation);
 }
 
-arrow::Result<PlanPtr> Binder::UnifyAndUnion(std::vector<PlanPtr> branches, const std::vector<int>& offsets) {
+arrow::Status Binder::UnifyBranches(std::string_view operation, std::vector<PlanPtr>* branch_list,
+                                    const std::vector<int>& offsets) {
+  std::vector<PlanPtr>& branches = *branch_list;
   const int columns = branches.front()->schema()->num_fields();
   std::vector<std::shared_ptr<arrow::DataType>> common;
   for (int i = 0; i < columns; ++i) {
@@ -112,7 +127,8 @@ arrow::Result<PlanPtr> Binder::UnifyAndUnion(std::vector<PlanPtr> branches, cons
            expr::CommonType({types.begin(), types.begin() + static_cast<ptrdiff_t>(culprit) + 1}).ok()) {
       ++culprit;
     }
-    if (!type.ok()) return context_.Invalid(offsets[std::min(culprit, offsets.size() - 1)], "UNION {}", type.status().message());
+    if (!type.ok())
+      return context_.Invalid(offsets[std::min(culprit, offsets.size() - 1)], "{} {}", operation, type.status().message());
     common.push_back(std::move(type).MoveValueUnsafe());
   }
   for (size_t b = 0; b < branches.size(); ++b) {
@@ -128,7 +144,7 @@ arrow::Result<PlanPtr> Binder::UnifyAndUnion(std::vector<PlanPtr> branches, cons
     std::vector<std::string> names = branches[b]->schema()->field_names();
     branches[b] = std::make_shared<plan::ProjectNode>(std::move(branches[b]), std::move(exprs), std::move(names));
   }
-  return std::make_shared<plan::UnionAllNode>(std::move(branches));
+  return arrow::Status::OK();
 }
 
 }  // namespace icebound::sql

@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong, and where the caret stands. In the statements of this file the position is marked by »: the test removes it,
-// binds the rest and expects the caret there.
+// What is wrong, and where the caret stands.
 #include <gtest/gtest.h>
 
-#include "sql/fake_tables_test.h"
-#include "sql/sql_error.h"
+#include "sql/expect_error_test.h"
 
 namespace icebound::sql {
 namespace {
-
-constexpr std::string_view kMark = "»";
-
-/// Expects an error of `kind` that begins with `message`, at the mark (or without a position when there is none).
-void ExpectError(std::string marked, ErrorKind kind, std::string_view message) {
-  const size_t at = marked.find(kMark);
-  if (at != std::string::npos) marked.erase(at, kMark.size());
-  const auto bound = BindText(marked);
-  ASSERT_FALSE(bound.ok()) << marked << "\n" << plan::ExplainText(*bound->plan);
-  const std::string& text = bound.status().message();
-  EXPECT_EQ(GetErrorKind(bound.status()), kind) << marked << "\n" << text;
-  EXPECT_EQ(text.substr(0, text.find('\n')), message) << marked;
-  if (at == std::string::npos) {
-    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-  } else {
-    EXPECT_EQ(text.substr(text.find('\n') + 1), RenderCaret(marked, at)) << marked << "\n" << text;
-  }
-}
-
-void ExpectInvalid(std::string marked, std::string_view message) {
-  ExpectError(std::move(marked), ErrorKind::kInvalidInput, message);
-}
 
 TEST(BinderError, LooksLikePostgres) {
   const auto bound = BindText("SELECT a\nFROM t\nWHERE\tlength_ > 1");

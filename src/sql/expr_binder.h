@@ -12,27 +12,61 @@
 #include <vector>
 
 #include "expr/expr.h"
+#include "expr/join_condition.h"
+#include "plan/logical_plan.h"
 #include "sql/bind_context.h"
 #include "sql/scope.h"
 
 namespace icebound::sql {
 
+class Aggregation;
+class Binder;
+class CommonTableScope;
+
 /// Where an expression stands; decides what it may contain and how errors name it.
-enum class Clause { kSelectList, kWhere, kOrderBy, kValues, kLimit };
+enum class Clause {
+  kSelectList,
+  kWhere,
+  kOrderBy,
+  kValues,
+  kLimit,
+  kGroupBy,
+  kHaving,
+  kJoinOn,
+  kAggregate,      ///< an argument of an aggregate function
+  kFilter,         ///< FILTER (WHERE ...)
+  kTableFunction,  ///< an argument of a function in FROM
+};
 
 /// "WHERE", "LIMIT", ...
 std::string_view ClauseName(Clause clause);
 
-/// One scope and clause. Not thread safe. Files: bind_expr.cc (dispatch, operators, CASE), bind_function.cc (calls),
-/// bind_literal.cc (constants), bind_type.cc (type names, casts).
+/// What surrounds an expression. The references outlive its binding.
+struct ExprPlace {
+  const Scope& scope;
+  Clause clause;
+  const CommonTableScope* common_tables = nullptr;  ///< for subqueries
+  /// The rows that the expression is evaluated over: subqueries put ApplyNodes on top, whose last column they are. Null where
+  /// subqueries are refused.
+  plan::PlanPtr* rows = nullptr;
+  /// Set when the expression stands above GROUP BY: what is bound is not finished before Aggregation::Finish.
+  const Aggregation* aggregation = nullptr;
+};
+
+/// Which truth values must be told apart. Where NULL counts as false (WHERE), or as true (below a NOT there), a subquery's
+/// condition needs one join instead of two.
+enum class Truth { kExact, kNullIsFalse, kNullIsTrue };
+
+/// One scope and clause. Not thread safe. Files: bind_expr.cc (dispatch, operators, CASE), bind_row.cc (row values),
+/// bind_function.cc (calls), bind_subquery.cc (subqueries), bind_literal.cc (constants), bind_type.cc (type names, casts).
 class ExprBinder {
  public:
-  ExprBinder(BindContext& context, const Scope& scope, Clause clause) : context_(context), scope_(scope), clause_(clause) {}
+  ExprBinder(BindContext& context, Binder& binder, ExprPlace place) : context_(context), binder_(binder), place_(place) {}
 
   arrow::Result<expr::ExprPtr> Bind(const Node& node);
 
   /// Binds and checks that the value is boolean (or NULL), as WHERE and CASE WHEN want.
-  arrow::Result<expr::ExprPtr> BindCondition(const Node& node, std::string_view construct);
+  arrow::Result<expr::ExprPtr> BindCondition(const Node& node, std::string_view construct, Truth truth = Truth::kNullIsFalse);
 
   arrow::Result<std::vector<expr::ExprPtr>> BindList(const std::vector<Node>& nodes);
 
@@ -42,6 +76,7 @@ class ExprBinder {
  private:
   using ExprResult = arrow::Result<expr::ExprPtr>;
 
+  ExprResult BindAs(const Node& node, Truth truth);
   ExprResult BindNode(const Node& node);
   ExprResult BindColumnRef(const Node& node);
   ExprResult BindIndirection(const Node& node);
@@ -58,10 +93,39 @@ class ExprBinder {
   ExprResult BindNullTest(const Node& node);
   ExprResult BindCollate(const Node& node);
 
+  // bind_row.cc
+  ExprResult BindRowComparison(const Node& node, std::string_view name);
+  ExprResult BindRowIn(const Node& node);
+  arrow::Result<std::vector<expr::ExprPtr>> BindRow(const Node& node);
+  ExprResult CompareRows(std::string_view name, const std::vector<expr::ExprPtr>& left, const std::vector<expr::ExprPtr>& right,
+                         int offset);
+
+  // bind_subquery.cc
+  /// `left operation ANY (subquery)`, or ALL.
+  struct Quantified {
+    plan::PlanPtr subquery;
+    std::vector<expr::ExprPtr> left;
+    std::string operation;
+    bool all = false;
+    Truth truth = Truth::kExact;
+    int offset = -1;
+  };
+  ExprResult BindSubLink(const Node& node);
+  ExprResult BindInSubquery(const plan::PlanPtr& subquery, const expr::ExprPtr& left, int offset);
+  ExprResult BindQuantified(const Quantified& test);
+  /// A mark: the subquery has a row for which the condition, over the rows' columns and then its own, is true.
+  ExprResult Exists(const plan::PlanPtr& subquery, expr::ExprPtr condition, int offset);
+  ExprResult Apply(plan::PlanPtr subquery, expr::JoinType type, expr::JoinCondition condition, int offset);
+  /// Counts the subquery's nodes and scans a second time.
+  arrow::Status AddScansAgain(const plan::LogicalPlan& plan, int offset);
+
+  // bind_function.cc
   ExprResult BindFunction(const Node& node);
+  ExprResult BindAggregateColumn(const Node& node, std::string_view name);
   ExprResult BindSqlValueFunction(const Node& node);
 
   ExprResult BindConstant(const Node& node);
+  ExprResult BindParameter(const Node& node);
   ExprResult NumericLiteral(std::string_view text, int offset);
   ExprResult DecimalLiteral(std::string_view text, int offset);
   ExprResult IntervalLiteral(std::string_view text, const Node& type_name, int offset);
@@ -76,8 +140,9 @@ class ExprBinder {
   ExprResult Call(std::string_view name, std::vector<expr::ExprPtr> arguments, int offset);
 
   BindContext& context_;
-  const Scope& scope_;
-  const Clause clause_;
+  Binder& binder_;
+  const ExprPlace place_;
+  Truth truth_ = Truth::kExact;  ///< of the node that is being bound
 };
 
 /// The SQL type a TypeName node means, without its modifiers handled specially (numeric, varchar): see CastTo. `offset` places

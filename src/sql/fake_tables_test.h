@@ -69,8 +69,8 @@ class FakeTables final : public plan::TableResolver {
 };
 
 /// t(a int, b bigint, s text, d date, f double, ok boolean, n numeric(15,2), ts timestamp, p struct(x int, y text)), u("Mixed"
-/// int, "CASE" text), ns.v(a int), stream(a int) that can be read once, 'dir/lineitem.parquet' and 'dir/*.parquet' (l_orderkey
-/// bigint, l_shipdate date, l_comment text).
+/// int, "CASE" text), ns.v(a int), l(k int not null, v bigint, s text), r(k bigint not null, v int, w text), stream(a int) that
+/// can be read once, 'dir/lineitem.parquet' and 'dir/*.parquet' (l_orderkey bigint, l_shipdate date, l_comment text).
 inline FakeTables TestTables() {
   FakeTables tables;
   using arrow::field;
@@ -80,6 +80,8 @@ inline FakeTables TestTables() {
                    field("p", arrow::struct_({field("x", arrow::int32()), field("y", arrow::utf8())}))});
   tables.Add("u", {field("Mixed", arrow::int32()), field("CASE", arrow::utf8())});
   tables.Add("ns.v", {field("a", arrow::int32())});
+  tables.Add("l", {field("k", arrow::int32(), /*nullable=*/false), field("v", arrow::int64()), field("s", arrow::utf8())});
+  tables.Add("r", {field("k", arrow::int64(), /*nullable=*/false), field("v", arrow::int32()), field("w", arrow::utf8())});
   tables.Add("stream", {field("a", arrow::int32())}, /*can_scan_again=*/false);
   for (const char* path : {"dir/lineitem.parquet", "dir/*.parquet"}) {
     tables.AddPath(

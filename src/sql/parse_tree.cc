@@ -198,14 +198,31 @@ int Node::location() const {
 }
 
 int Node::FirstLocation() const {
+  return ExtremeLocation([](int64_t a, int64_t b) { return std::min(a, b); });
+}
+
+int Node::LastLocation() const {
+  return ExtremeLocation([](int64_t a, int64_t b) { return std::max(a, b); });
+}
+
+template <typename Choose>
+int Node::ExtremeLocation(Choose choose) const {
   if (!tree_) return -1;
-  int64_t first = -1;
+  int64_t chosen = -1;
   for (uint32_t i = index_; i < tree_->entries_[index_].end; ++i) {
     const ParseTree::Entry& entry = tree_->entries_[i];
     if (entry.kind != ParseTree::Kind::kInteger || entry.value < 0 || tree_->keys_[entry.key] != "location") continue;
-    if (first < 0 || entry.value < first) first = entry.value;
+    chosen = chosen < 0 ? entry.value : choose(chosen, entry.value);
   }
-  return static_cast<int>(first);
+  return static_cast<int>(chosen);
+}
+
+void Node::Visit(const std::function<bool(const Node&)>& enter) const {
+  if (!tree_) return;
+  for (uint32_t i = index_; i < tree_->entries_[index_].end;) {
+    const bool skip = tree_->entries_[i].typed && !enter(Node(tree_, i));
+    i = skip ? tree_->entries_[i].end : i + 1;
+  }
 }
 
 }  // namespace icebound::sql

@@ -52,10 +52,21 @@ class Node {
   int location() const;
   /// The smallest location in the whole subtree: where its text begins, nearly. -1 when there is none.
   int FirstLocation() const;
+  /// The largest one.
+  int LastLocation() const;
+
+  /// Tells nodes of one tree apart.
+  uint32_t id() const { return index_; }
+  /// Calls `enter` for every typed node of the subtree, this one included, in the order of the text; below those for which it
+  /// gives false nothing is visited. Visiting marks nothing as read.
+  void Visit(const std::function<bool(const Node&)>& enter) const;
 
  private:
   friend class ParseTree;
   Node(const ParseTree* tree, uint32_t index) : tree_(tree), index_(index) {}
+
+  template <typename Choose>
+  int ExtremeLocation(Choose choose) const;
 
   const ParseTree* tree_ = nullptr;
   uint32_t index_ = 0;

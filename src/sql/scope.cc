@@ -13,6 +13,9 @@
 namespace icebound::sql {
 namespace {
 
+constexpr std::string_view kOtherSideMessage =
+    "not supported yet: a subquery in ON of an outer join together with columns of both sides";
+
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// True when the table's qualifier ends with `parts`.
@@ -40,6 +43,12 @@ bool NameMatches(std::string_view name, std::string_view column, bool fold) {
          std::equal(name.begin(), name.end(), column.begin(), [](char a, char b) { return Lower(a) == Lower(b); });
 }
 
+ScopeTable MakeScopeTable(std::vector<std::string> qualifier, const arrow::FieldVector& fields, int first_column) {
+  ScopeTable table{std::move(qualifier), {}};
+  for (const auto& field : fields) table.columns.push_back({field, first_column++, false});
+  return table;
+}
+
 arrow::Status Scope::AddTable(ScopeTable table) {
   for (const ScopeTable& other : tables_) {
     if (!table.qualifier.empty() && other.qualifier == table.qualifier) {
@@ -60,9 +69,9 @@ const ScopeTable* Scope::FindTable(const std::vector<std::string>& parts) const 
   return nullptr;
 }
 
-Scope::Match Scope::FindHere(const std::vector<std::string>& parts) const {
-  // Longest qualifier first: in `a.b`, b of table a is meant before field b of column a.
-  for (size_t qualifier = parts.size(); qualifier-- > 0;) {
+Scope::Match Scope::FindHere(const std::vector<std::string>& parts, bool qualified) const {
+  // Longest qualifier first: a.b.c is column c of table a.b before field c of column b of table a.
+  for (size_t qualifier = qualified ? parts.size() - 1 : 0; qualified ? qualifier > 0 : qualifier == 0; --qualifier) {
     const std::string& name = parts[qualifier];
     for (const bool fold : {false, true}) {
       if (fold && !MayBeUnquoted(name)) continue;
@@ -70,9 +79,10 @@ Scope::Match Scope::FindHere(const std::vector<std::string>& parts) const {
       for (const ScopeTable& table : tables_) {
         const std::span<const std::string> prefix(parts.data(), qualifier);
         if (qualifier > 0 && !QualifiesFolded(prefix, table)) continue;
-        for (size_t i = 0; i < table.columns.size(); ++i) {
-          if (!NameMatches(name, table.columns[i]->name(), fold)) continue;
-          if (match.count++ == 0) match = {&table, static_cast<int>(i), qualifier + 1, 1};
+        for (const ScopeColumn& column : table.columns) {
+          if (column.qualified_only && qualifier == 0) continue;
+          if (!NameMatches(name, column.field->name(), fold)) continue;
+          if (match.count++ == 0) match = {&column, qualifier + 1, 1};
         }
       }
       if (match.count > 0) return match;
@@ -82,21 +92,59 @@ Scope::Match Scope::FindHere(const std::vector<std::string>& parts) const {
 }
 
 arrow::Result<ResolvedColumn> Scope::ResolveColumn(const std::vector<std::string>& parts) const {
-  int levels_up = 0;
-  for (const Scope* scope = this; scope != nullptr; scope = scope->parent_, ++levels_up) {
-    const Match match = scope->FindHere(parts);
-    if (match.count == 0) continue;
-    if (match.count > 1) {
-      return MakeError(ErrorKind::kInvalidInput, "column reference \"{}\" is ambiguous", parts[match.parts_used - 1]);
+  // In a.b, column b of a table a is meant, also of one further out, before field b of a column a.
+  for (const bool qualified : {true, false}) {
+    int levels_up = 0;
+    for (const Scope* scope = this; scope != nullptr; scope = scope->parent_, ++levels_up) {
+      const Match match = scope->FindHere(parts, qualified);
+      if (match.count == 0) continue;
+      if (match.count > 1 || scope->SiblingsHave(parts, qualified)) {
+        return MakeError(ErrorKind::kInvalidInput, "column reference \"{}\" is ambiguous", parts[match.parts_used - 1]);
+      }
+      ResolvedColumn resolved;
+      resolved.levels_up = levels_up;
+      resolved.depth = scope->depth_;
+      resolved.index = match.column->index;
+      if (scope->new_index_) resolved.index = (*scope->new_index_)[static_cast<size_t>(resolved.index)];
+      if (resolved.index < 0) return scope->RestrictedError(*match.column);
+      resolved.field = match.column->field;
+      resolved.parts_used = match.parts_used;
+      return resolved;
     }
-    ResolvedColumn resolved;
-    resolved.levels_up = levels_up;
-    resolved.index = match.table->first_column + match.column;
-    resolved.field = match.table->columns[static_cast<size_t>(match.column)];
-    resolved.parts_used = match.parts_used;
-    return resolved;
   }
   return NotFound(parts);
+}
+
+bool Scope::SiblingsHave(const std::vector<std::string>& parts, bool qualified) const {
+  for (const Scope* at = this; at->parent_ != nullptr && at->parent_kind_ == Parent::kSibling; at = at->parent_) {
+    if (at->parent_->FindHere(parts, qualified).count > 0) return true;
+  }
+  return false;
+}
+
+void Scope::Restrict(std::vector<int> new_index, Restriction why) {
+  new_index_ = std::move(new_index);
+  restriction_ = why;
+}
+
+arrow::Status Scope::RestrictedError(const ScopeColumn& column) const {
+  if (restriction_ == Restriction::kUngrouped) {
+    return MakeError(ErrorKind::kInvalidInput, "subquery uses ungrouped column \"{}\" from outer query",
+                     QualifiedName(column.index, column.field->name()));
+  }
+  return ErrorStatus(ErrorKind::kUnsupported, std::string(kOtherSideMessage));
+}
+
+bool Scope::IsOtherSideError(const arrow::Status& status) { return status.message().starts_with(kOtherSideMessage); }
+
+std::string Scope::QualifiedName(int index, const std::string& fallback) const {
+  for (const ScopeTable& table : tables_) {
+    for (const ScopeColumn& column : table.columns) {
+      if (column.index != index || table.qualifier.empty()) continue;
+      return fmt::format("{}.{}", table.qualifier.back(), column.field->name());
+    }
+  }
+  return fallback;
 }
 
 arrow::Status Scope::NotFound(const std::vector<std::string>& parts) const {
@@ -114,7 +162,7 @@ arrow::Status Scope::NotFound(const std::vector<std::string>& parts) const {
     const ScopeTable* table = scope->FindTable(qualifier);
     if (!table) continue;
     std::vector<std::string> names;
-    for (const auto& column : table->columns) names.push_back(column->name());
+    for (const ScopeColumn& column : table->columns) names.push_back(column.field->name());
     return MakeError(ErrorKind::kInvalidInput, "column {} does not exist{}", fmt::join(parts, "."),
                      SuggestionText(parts.back(), names));
   }
@@ -132,7 +180,9 @@ std::vector<std::string> Scope::ColumnNames() const {
   std::vector<std::string> names;
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
     for (const ScopeTable& table : scope->tables_) {
-      for (const auto& column : table.columns) names.push_back(column->name());
+      for (const ScopeColumn& column : table.columns) {
+        if (!column.qualified_only) names.push_back(column.field->name());
+      }
     }
   }
   return names;

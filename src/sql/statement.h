@@ -10,8 +10,10 @@
 
 #include <arrow/memory_pool.h>
 #include <arrow/result.h>
+#include <arrow/scalar.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,9 @@ struct BindOptions {
   arrow::MemoryPool* pool = nullptr;  ///< required: evaluates constants (LIMIT, typed literals)
   int64_t statement_time_us = 0;      ///< now(), microseconds since the epoch, UTC
   int64_t statement_bytes_max = kStatementBytesMax;
+
+  /// $1, $2, ...: a string takes its type from its context, as a quoted one in the text does; the others have their own.
+  std::vector<std::shared_ptr<arrow::Scalar>> parameters;
 
   /// When the statement is a part of a longer text (a file of statements), that text, so that errors show its lines. Empty: the
   /// statement alone.

@@ -2,7 +2,8 @@
 //
 // Top-down: every node is told which of its columns are wanted and gives a plan that has at least these, with a map from the old
 // column numbers to the new ones. Where columns too many would cost (below a Sort, which keeps and spills them) or where the
-// numbers must agree (branches of UnionAll, the result, COPY), a projection makes them exact.
+// numbers must agree (branches of UnionAll, the result, COPY), a projection makes them exact; likewise below a Join, which
+// keeps and spills its rows, too. A mark that nobody reads is not made, and an aggregate that nobody reads is not computed.
 #include <algorithm>
 #include <numeric>
 
@@ -124,6 +125,96 @@ arrow::Result<Pruned> PruneUnion(const plan::UnionAllNode& node, const Wanted& w
   return Pruned{std::make_shared<plan::UnionAllNode>(std::move(children)), Renumber(wanted)};
 }
 
+arrow::Result<Pruned> PruneAggregate(const plan::AggregateNode& aggregate, const Wanted& wanted) {
+  const size_t group_count = aggregate.groups().size();
+  const arrow::Schema& schema = *aggregate.schema();
+  Wanted below(ColumnCount(*aggregate.child()), false);
+  Wanted kept = wanted;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < group_count; ++i) {
+    kept[i] = true;
+    Want(*aggregate.groups()[i], &below);
+    names.push_back(schema.field(static_cast<int>(i))->name());
+  }
+  std::vector<expr::AggregateCall> calls;
+  for (size_t i = group_count; i < kept.size(); ++i) {
+    if (!kept[i]) continue;
+    calls.push_back(aggregate.aggregates()[i - group_count]);
+    names.push_back(schema.field(static_cast<int>(i))->name());
+    ARROW_RETURN_NOT_OK(expr::TransformAggregate(calls.back(), [&](const ExprPtr& expr) -> arrow::Result<ExprPtr> {
+                          Want(*expr, &below);
+                          return expr;
+                        }).status());
+  }
+  // Without groups it gives one row whatever it computes.
+  if (calls.empty() && group_count == 0) {
+    return Pruned{std::make_shared<plan::ValuesNode>(arrow::schema(arrow::FieldVector{}), std::vector<std::vector<ExprPtr>>(1)),
+                  Renumber(kept)};
+  }
+  ARROW_ASSIGN_OR_RAISE(const Pruned child, Prune(aggregate.child(), below));
+  const auto remap = [&](const ExprPtr& expr) { return expr::RemapColumns(expr, child.position); };
+  std::vector<ExprPtr> groups = aggregate.groups();
+  for (ExprPtr& group : groups) {
+    ARROW_ASSIGN_OR_RAISE(group, remap(group));
+  }
+  for (expr::AggregateCall& call : calls) {
+    ARROW_ASSIGN_OR_RAISE(call, expr::TransformAggregate(call, remap));
+  }
+  return Pruned{std::make_shared<plan::AggregateNode>(child.plan, std::move(groups), std::move(calls), std::move(names)),
+                Renumber(kept)};
+}
+
+bool IsMark(expr::JoinType type) { return type == expr::JoinType::kLeftMark || type == expr::JoinType::kLeftMarkNulls; }
+
+arrow::Result<Pruned> PruneJoin(const plan::JoinNode& join, const Wanted& wanted) {
+  const size_t left_width = ColumnCount(*join.left());
+  if (IsMark(join.type()) && !wanted.back()) {
+    ARROW_ASSIGN_OR_RAISE(Pruned left, Prune(join.left(), Wanted(wanted.begin(), wanted.end() - 1)));
+    left.position.push_back(-1);
+    return left;
+  }
+  // Over L then R, also where R's columns do not come out.
+  Wanted both(left_width + ColumnCount(*join.right()), false);
+  const size_t passed = expr::HasRightColumns(join.type()) ? both.size() : left_width;
+  std::copy_n(wanted.begin(), passed, both.begin());
+  expr::JoinCondition condition = join.condition();
+  if (condition.residual != nullptr) Want(*condition.residual, &both);
+  Wanted left_wanted(both.begin(), both.begin() + static_cast<ptrdiff_t>(left_width));
+  Wanted right_wanted(both.begin() + static_cast<ptrdiff_t>(left_width), both.end());
+  for (const expr::JoinKey& key : condition.keys) {
+    Want(*key.left, &left_wanted);
+    Want(*key.right, &right_wanted);
+  }
+  ARROW_ASSIGN_OR_RAISE(Pruned left, PruneExactly(join.left(), left_wanted));
+  ARROW_ASSIGN_OR_RAISE(Pruned right, PruneExactly(join.right(), right_wanted));
+  for (expr::JoinKey& key : condition.keys) {
+    ARROW_ASSIGN_OR_RAISE(key.left, expr::RemapColumns(key.left, left.position));
+    ARROW_ASSIGN_OR_RAISE(key.right, expr::RemapColumns(key.right, right.position));
+  }
+  std::vector<int> position = left.position;
+  const auto new_left_width = static_cast<int>(ColumnCount(*left.plan));
+  for (const int column : right.position) position.push_back(column < 0 ? -1 : column + new_left_width);
+  if (condition.residual != nullptr) {
+    ARROW_ASSIGN_OR_RAISE(condition.residual, expr::RemapColumns(condition.residual, position));
+  }
+  position.resize(passed);
+  if (IsMark(join.type())) position.push_back(new_left_width);
+  return Pruned{std::make_shared<plan::JoinNode>(left.plan, right.plan, join.type(), std::move(condition), join.build_left()),
+                std::move(position)};
+}
+
+/// Children that must keep all their columns.
+arrow::Result<Pruned> PruneBelow(const PlanPtr& plan) {
+  std::vector<PlanPtr> children;
+  for (const PlanPtr& child : plan->children()) {
+    ARROW_ASSIGN_OR_RAISE(Pruned pruned, PruneExactly(child, Wanted(ColumnCount(*child), true)));
+    children.push_back(std::move(pruned.plan));
+  }
+  std::vector<int> all(ColumnCount(*plan));
+  std::iota(all.begin(), all.end(), 0);
+  return Pruned{plan->WithChildren(std::move(children)), std::move(all)};
+}
+
 Pruned PruneValues(const plan::ValuesNode& values, const Wanted& wanted) {
   arrow::FieldVector fields;
   std::vector<std::vector<ExprPtr>> rows(values.rows().size());
@@ -154,14 +245,16 @@ arrow::Result<Pruned> Prune(const PlanPtr& plan, const Wanted& wanted) {
       pruned.plan = plan->WithChildren({std::move(pruned.plan)});
       return pruned;
     }
-    case PlanKind::kCopy: {
-      ARROW_ASSIGN_OR_RAISE(Pruned source, PruneExactly(plan->child(), Wanted(ColumnCount(*plan->child()), true)));
-      return Pruned{plan->WithChildren({std::move(source.plan)}), {0}};
-    }
+    case PlanKind::kAggregate:
+      return PruneAggregate(static_cast<const plan::AggregateNode&>(*plan), wanted);
+    case PlanKind::kJoin:
+      return PruneJoin(static_cast<const plan::JoinNode&>(*plan), wanted);
+    case PlanKind::kApply:
+    case PlanKind::kSetOperation:
+    case PlanKind::kCopy:
+      return PruneBelow(plan);
   }
-  std::vector<int> all(ColumnCount(*plan));
-  std::iota(all.begin(), all.end(), 0);
-  return Pruned{plan, std::move(all)};
+  return PruneBelow(plan);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 // Computes expressions over literals once, before any row is read. An expression that fails (1/0) stays as it is: it may stand in
 // a branch that no row reaches, and if a row does, the error comes then. Functions that are fixed within a statement (now()) are
 // folded, random() is not.
+//
+// A filter that is never true leaves no rows, and what can have none over such an input has none either.
 #include <algorithm>
 
 #include "expr/evaluate.h"
@@ -13,6 +15,8 @@ namespace icebound::optimizer {
 
 using expr::ExprKind;
 using expr::ExprPtr;
+using plan::LogicalPlan;
+using plan::PlanKind;
 using plan::PlanPtr;
 
 namespace {
@@ -56,7 +60,8 @@ class Folder {
 
  private:
   arrow::Result<ExprPtr> FoldNode(const ExprPtr& node) const {
-    if (node->kind() == ExprKind::kColumn || node->kind() == ExprKind::kLiteral) return node;
+    if (node->kind() == ExprKind::kColumn || node->kind() == ExprKind::kOuterColumn || node->kind() == ExprKind::kLiteral)
+      return node;
     const auto& children = node->children();
     const bool over_literals =
         std::all_of(children.begin(), children.end(), [](const ExprPtr& child) { return child->kind() == ExprKind::kLiteral; });
@@ -93,7 +98,7 @@ class Folder {
 
 /// A filter that keeps all rows goes away; one that keeps none leaves an empty plan.
 PlanPtr SimplifyFilter(const PlanPtr& plan) {
-  if (plan->kind() != plan::PlanKind::kFilter) return plan;
+  if (plan->kind() != PlanKind::kFilter) return plan;
   std::vector<ExprPtr> conjuncts;
   const auto& filter = static_cast<const plan::FilterNode&>(*plan);
   for (const ExprPtr& conjunct : expr::SplitConjunction(filter.predicate())) {
@@ -104,13 +109,81 @@ PlanPtr SimplifyFilter(const PlanPtr& plan) {
   return conjuncts.empty() ? filter.child() : plan;
 }
 
+bool IsEmpty(const LogicalPlan& plan) {
+  return plan.kind() == PlanKind::kValues && static_cast<const plan::ValuesNode&>(plan).rows().empty();
+}
+
+bool IsEmptyJoin(expr::JoinType type, const LogicalPlan& left, const LogicalPlan& right) {
+  switch (type) {
+    case expr::JoinType::kInner:
+    case expr::JoinType::kLeftSemi:
+      return IsEmpty(left) || IsEmpty(right);
+    case expr::JoinType::kRight:
+      return IsEmpty(right);
+    case expr::JoinType::kFull:
+      return IsEmpty(left) && IsEmpty(right);
+    case expr::JoinType::kLeft:
+    case expr::JoinType::kLeftAnti:
+    case expr::JoinType::kLeftAntiNulls:
+    case expr::JoinType::kLeftMark:
+    case expr::JoinType::kLeftMarkNulls:
+    case expr::JoinType::kLeftSingle:
+      return IsEmpty(left);
+  }
+  return false;
+}
+
+/// Branches without rows go away.
+PlanPtr SimplifyUnion(const PlanPtr& plan) {
+  std::vector<PlanPtr> children;
+  for (const PlanPtr& child : plan->children()) {
+    if (!IsEmpty(*child)) children.push_back(child);
+  }
+  if (children.empty()) return EmptyPlan(plan->schema());
+  // Names and nullability are those of all branches together.
+  if (children.size() == plan->children().size() || children.size() == 1) return plan;
+  PlanPtr smaller = plan->WithChildren(std::move(children));
+  return smaller->schema()->Equals(*plan->schema()) ? smaller : plan;
+}
+
+PlanPtr SimplifyEmpty(const PlanPtr& plan) {
+  switch (plan->kind()) {
+    case PlanKind::kFilter:
+    case PlanKind::kProject:
+    case PlanKind::kSort:
+    case PlanKind::kLimit:
+      return IsEmpty(*plan->child()) ? EmptyPlan(plan->schema()) : plan;
+    case PlanKind::kAggregate: {
+      const bool grouped = !static_cast<const plan::AggregateNode&>(*plan).groups().empty();
+      return grouped && IsEmpty(*plan->child()) ? EmptyPlan(plan->schema()) : plan;
+    }
+    case PlanKind::kJoin: {
+      const auto& join = static_cast<const plan::JoinNode&>(*plan);
+      return IsEmptyJoin(join.type(), *join.left(), *join.right()) ? EmptyPlan(plan->schema()) : plan;
+    }
+    case PlanKind::kUnionAll:
+      return SimplifyUnion(plan);
+    default:
+      return plan;
+  }
+}
+
+/// Conjuncts that are true say nothing; a residual that is never true stays for the operator.
+PlanPtr SimplifyJoin(const PlanPtr& plan) {
+  if (plan->kind() != PlanKind::kJoin) return plan;
+  const auto& join = static_cast<const plan::JoinNode&>(*plan);
+  if (join.condition().residual == nullptr || !expr::SplitConjunction(join.condition().residual).empty()) return plan;
+  return std::make_shared<plan::JoinNode>(join.left(), join.right(), join.type(),
+                                          expr::JoinCondition{join.condition().keys, nullptr}, join.build_left());
+}
+
 }  // namespace
 
 arrow::Result<PlanPtr> FoldConstants(const PlanPtr& plan, const OptimizerOptions& options) {
   const Folder folder(options);
   return RewriteBottomUp(plan, [&](const PlanPtr& node) -> arrow::Result<PlanPtr> {
     ARROW_ASSIGN_OR_RAISE(PlanPtr folded, RewriteExpressions(node, [&](const ExprPtr& expr) { return folder.Fold(expr); }));
-    return SimplifyFilter(folded);
+    return SimplifyEmpty(SimplifyJoin(SimplifyFilter(folded)));
   });
 }
 

@@ -6,6 +6,7 @@
 //   Limit over Project    changes places with it
 //   Limit over Sort       the sort becomes a top-k of limit + offset rows
 //   Limit over UnionAll   every branch needs at most limit + offset rows
+//   Limit over Join       of a type that gives at least a row for each left row: so many left rows are enough
 //   Limit over Scan       as a hint in the request
 //   LIMIT 0               nothing is read
 //
@@ -38,6 +39,15 @@ PlanPtr MergeLimits(const plan::LimitNode& outer, const plan::LimitNode& inner) 
   return std::make_shared<plan::LimitNode>(inner.child(), limit, SaturatingAdd(inner.offset(), outer.offset()));
 }
 
+/// True when every left row comes out at least once.
+bool KeepsLeftRows(expr::JoinType type) {
+  using enum expr::JoinType;
+  return type == kLeft || type == kLeftSingle || type == kLeftMark || type == kLeftMarkNulls;
+}
+
+/// `plan`, cut off after `rows` rows, or after a few more when it says so itself.
+arrow::Result<PlanPtr> Limited(const PlanPtr& plan, int64_t rows);
+
 /// `plan`, which may give its first `rows` rows only.
 arrow::Result<PlanPtr> WithHint(const PlanPtr& plan, int64_t rows) {
   switch (plan->kind()) {
@@ -57,23 +67,34 @@ arrow::Result<PlanPtr> WithHint(const PlanPtr& plan, int64_t rows) {
     case PlanKind::kProject:
       return RewriteChildren(plan, [&](const PlanPtr& child) { return WithHint(child, rows); });
     case PlanKind::kUnionAll:
-      return RewriteChildren(plan, [&](const PlanPtr& child) -> arrow::Result<PlanPtr> {
-        ARROW_ASSIGN_OR_RAISE(PlanPtr hinted, WithHint(child, rows));
-        if (hinted->kind() == PlanKind::kLimit || hinted->kind() == PlanKind::kUnionAll || hinted->kind() == PlanKind::kValues) {
-          return hinted;
-        }
-        return std::make_shared<plan::LimitNode>(std::move(hinted), rows, 0);
-      });
+      return RewriteChildren(plan, [&](const PlanPtr& child) { return Limited(child, rows); });
+    case PlanKind::kJoin: {
+      const auto& join = static_cast<const plan::JoinNode&>(*plan);
+      if (!KeepsLeftRows(join.type())) return plan;
+      ARROW_ASSIGN_OR_RAISE(PlanPtr left, Limited(join.left(), rows));
+      return plan->WithChildren({std::move(left), join.right()});
+    }
     case PlanKind::kLimit: {
       const plan::LimitNode& limit = AsLimit(plan);
       return std::make_shared<plan::LimitNode>(limit.child(), std::min(rows, limit.limit().value_or(rows)), limit.offset());
     }
     case PlanKind::kFilter:
     case PlanKind::kValues:
+    case PlanKind::kAggregate:
+    case PlanKind::kApply:
+    case PlanKind::kSetOperation:
     case PlanKind::kCopy:
       return plan;
   }
   return plan;
+}
+
+arrow::Result<PlanPtr> Limited(const PlanPtr& plan, int64_t rows) {
+  ARROW_ASSIGN_OR_RAISE(PlanPtr hinted, WithHint(plan, rows));
+  const bool limits_itself =
+      hinted->kind() == PlanKind::kLimit || hinted->kind() == PlanKind::kUnionAll || hinted->kind() == PlanKind::kValues;
+  if (limits_itself) return hinted;
+  return std::make_shared<plan::LimitNode>(std::move(hinted), rows, 0);
 }
 
 arrow::Result<PlanPtr> PushNode(const PlanPtr& plan) {

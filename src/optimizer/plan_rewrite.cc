@@ -53,6 +53,40 @@ arrow::Result<PlanPtr> RewriteValues(const plan::ValuesNode& values, const PlanP
   return changed ? std::make_shared<plan::ValuesNode>(values.schema(), std::move(rows)) : plan;
 }
 
+arrow::Result<PlanPtr> RewriteAggregate(const plan::AggregateNode& aggregate, const PlanPtr& plan, const ExprRewrite& rewrite) {
+  std::vector<ExprPtr> groups = aggregate.groups();
+  ARROW_ASSIGN_OR_RAISE(bool changed, RewriteList(&groups, rewrite));
+  const ExprRewrite watched = [&](const ExprPtr& expr) -> arrow::Result<ExprPtr> {
+    ARROW_ASSIGN_OR_RAISE(ExprPtr rewritten, rewrite(expr));
+    changed = changed || rewritten != expr;
+    return rewritten;
+  };
+  std::vector<expr::AggregateCall> calls;
+  for (const expr::AggregateCall& call : aggregate.aggregates()) {
+    ARROW_ASSIGN_OR_RAISE(calls.emplace_back(), expr::TransformAggregate(call, watched));
+  }
+  if (!changed) return plan;
+  return std::make_shared<plan::AggregateNode>(aggregate.child(), std::move(groups), std::move(calls),
+                                               aggregate.schema()->field_names());
+}
+
+/// True when something changed.
+arrow::Result<bool> RewriteCondition(expr::JoinCondition* condition, const ExprRewrite& rewrite) {
+  bool changed = false;
+  const auto apply = [&](ExprPtr* expr) -> arrow::Status {
+    ARROW_ASSIGN_OR_RAISE(ExprPtr rewritten, rewrite(*expr));
+    changed = changed || rewritten != *expr;
+    *expr = std::move(rewritten);
+    return arrow::Status::OK();
+  };
+  for (expr::JoinKey& key : condition->keys) {
+    ARROW_RETURN_NOT_OK(apply(&key.left));
+    ARROW_RETURN_NOT_OK(apply(&key.right));
+  }
+  if (condition->residual != nullptr) ARROW_RETURN_NOT_OK(apply(&condition->residual));
+  return changed;
+}
+
 }  // namespace
 
 arrow::Result<PlanPtr> RewriteChildren(const PlanPtr& plan, const PlanRewrite& rewrite) {
@@ -90,8 +124,25 @@ arrow::Result<PlanPtr> RewriteExpressions(const PlanPtr& plan, const ExprRewrite
       return RewriteSort(static_cast<const plan::SortNode&>(*plan), plan, rewrite);
     case PlanKind::kValues:
       return RewriteValues(static_cast<const plan::ValuesNode&>(*plan), plan, rewrite);
+    case PlanKind::kAggregate:
+      return RewriteAggregate(static_cast<const plan::AggregateNode&>(*plan), plan, rewrite);
+    case PlanKind::kJoin: {
+      const auto& join = static_cast<const plan::JoinNode&>(*plan);
+      expr::JoinCondition condition = join.condition();
+      ARROW_ASSIGN_OR_RAISE(const bool changed, RewriteCondition(&condition, rewrite));
+      if (!changed) return plan;
+      return std::make_shared<plan::JoinNode>(join.left(), join.right(), join.type(), std::move(condition), join.build_left());
+    }
+    case PlanKind::kApply: {
+      const auto& apply = static_cast<const plan::ApplyNode&>(*plan);
+      expr::JoinCondition condition = apply.condition();
+      ARROW_ASSIGN_OR_RAISE(const bool changed, RewriteCondition(&condition, rewrite));
+      if (!changed) return plan;
+      return std::make_shared<plan::ApplyNode>(apply.left(), apply.right(), apply.type(), std::move(condition));
+    }
     case PlanKind::kLimit:
     case PlanKind::kUnionAll:
+    case PlanKind::kSetOperation:
     case PlanKind::kCopy:
       return plan;
   }
@@ -115,6 +166,15 @@ bool IsVolatile(const expr::Expr& expr) {
     return true;
   }
   return std::any_of(expr.children().begin(), expr.children().end(), [](const ExprPtr& child) { return IsVolatile(*child); });
+}
+
+bool IsOrderSensitive(const plan::AggregateNode& aggregate) {
+  using enum expr::AggregateKind;
+  const auto& calls = aggregate.aggregates();
+  return std::any_of(calls.begin(), calls.end(), [](const expr::AggregateCall& call) {
+    return call.order_by.empty() &&
+           (call.kind == kFirst || call.kind == kLast || call.kind == kArrayAgg || call.kind == kStringAgg);
+  });
 }
 
 }  // namespace icebound::optimizer

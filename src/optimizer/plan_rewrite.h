@@ -34,4 +34,7 @@ plan::PlanPtr EmptyPlan(std::shared_ptr<arrow::Schema> schema);
 /// True when the expression calls a function whose value differs from row to row by itself: random().
 bool IsVolatile(const expr::Expr& expr);
 
+/// True when what the aggregates give depends on the order of the input's rows.
+bool IsOrderSensitive(const plan::AggregateNode& aggregate);
+
 }  // namespace icebound::optimizer

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of a sort is gone when its rows are sorted again, unless something in between (LIMIT, a top-k sort) chose rows by
-// that order.
+// The order of a sort is gone when its rows are sorted again, grouped, joined or compared as sets, unless something in between
+// (LIMIT, a top-k sort) chose rows by that order, or an aggregate without its own ORDER BY reads it: array_agg over a sorted
+// subquery.
 #include "optimizer/plan_rewrite.h"
 #include "optimizer/rules.h"
 
@@ -25,17 +26,35 @@ arrow::Result<PlanPtr> WithoutSorts(const PlanPtr& plan) {
     case PlanKind::kScan:
     case PlanKind::kLimit:
     case PlanKind::kValues:
+    case PlanKind::kAggregate:
+    case PlanKind::kJoin:
+    case PlanKind::kApply:
+    case PlanKind::kSetOperation:
     case PlanKind::kCopy:
       return plan;
   }
   return plan;
 }
 
+/// True when the node looks at its input's rows in any order.
+bool IgnoresOrder(const plan::LogicalPlan& plan) {
+  switch (plan.kind()) {
+    case PlanKind::kSort:
+    case PlanKind::kJoin:
+    case PlanKind::kSetOperation:
+      return true;
+    case PlanKind::kAggregate:
+      return !IsOrderSensitive(static_cast<const plan::AggregateNode&>(plan));
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 arrow::Result<PlanPtr> DropRedundantSorts(const PlanPtr& plan, const OptimizerOptions&) {
   return RewriteBottomUp(plan, [](const PlanPtr& node) -> arrow::Result<PlanPtr> {
-    return node->kind() == PlanKind::kSort ? RewriteChildren(node, WithoutSorts) : node;
+    return IgnoresOrder(*node) ? RewriteChildren(node, WithoutSorts) : node;
   });
 }
 

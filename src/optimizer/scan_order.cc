@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A query without ORDER BY gives the rows in the order of its table, and a LIMIT takes the first of them: the same rows for every
-// limit and number of threads. A sort above makes the order of the scan meaningless, and the scan may then run on all threads.
+// limit and number of threads. A sort, a join, a set operation or an aggregate above makes the order of the scan meaningless, and
+// the scan may then run on all threads; but an aggregate like array_agg without its own ORDER BY takes the rows as they come.
 #include "optimizer/plan_rewrite.h"
 #include "optimizer/rules.h"
 
@@ -20,9 +21,23 @@ arrow::Result<PlanPtr> Mark(const PlanPtr& plan, bool order_matters) {
     request.ordered = order_matters;
     return std::make_shared<plan::ScanNode>(scan.source(), scan.table_name(), std::move(request));
   }
-  if (plan->kind() == PlanKind::kSort) order_matters = false;
-  // Which rows a limit lets through depends on their order, whoever is above.
-  if (plan->kind() == PlanKind::kLimit) order_matters = true;
+  switch (plan->kind()) {
+    case PlanKind::kSort:
+    case PlanKind::kJoin:
+    case PlanKind::kApply:
+    case PlanKind::kSetOperation:
+      order_matters = false;
+      break;
+    case PlanKind::kAggregate:
+      order_matters = IsOrderSensitive(static_cast<const plan::AggregateNode&>(*plan));
+      break;
+    // Which rows a limit lets through depends on their order, whoever is above.
+    case PlanKind::kLimit:
+      order_matters = true;
+      break;
+    default:
+      break;
+  }
   return RewriteChildren(plan, [&](const PlanPtr& child) { return Mark(child, order_matters); });
 }
 

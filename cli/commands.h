@@ -23,6 +23,8 @@ class CancelOnSignal {
  public:
   explicit CancelOnSignal(Session* session);
   ~CancelOnSignal();
+  /// A signal has come. Whoever starts another statement cancels that one, too.
+  bool requested() const;
 };
 
 /// The text to run: TEXT itself, stdin for "-", or a file's content.

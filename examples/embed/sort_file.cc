@@ -12,8 +12,11 @@ arrow::Status Run(const std::string& path, const std::string& column) {
   ARROW_ASSIGN_OR_RAISE(auto result, session->Sql("SELECT * FROM data ORDER BY " + column));
   ARROW_ASSIGN_OR_RAISE(auto reader, result->ToReader());
   int64_t rows = 0;
-  for (std::shared_ptr<arrow::RecordBatch> batch; reader->ReadNext(&batch).ok() && batch; rows += batch->num_rows()) {
-  }
+  std::shared_ptr<arrow::RecordBatch> batch;
+  do {
+    ARROW_RETURN_NOT_OK(reader->ReadNext(&batch));
+    if (batch != nullptr) rows += batch->num_rows();
+  } while (batch != nullptr);
   std::cout << rows << " rows, peak " << (session->metrics().peak_rss_bytes >> 20) << " MiB\n";
   return arrow::Status::OK();
 }

@@ -25,8 +25,8 @@
 namespace icebound {
 
 /// A bounded session. Sessions are independent: no global state, two with different limits may live in one process. One statement
-/// runs at a time; Cancel() and metrics() may be called from any thread, the rest from one thread at a time. Batches that came
-/// out of a Result must be released before the last shared_ptr to the session goes (readers and results hold one).
+/// runs at a time; Cancel() and metrics() may be called from any thread, the rest from one thread at a time. Results and
+/// readers keep their session alive; batches that came out of them may outlive it.
 class Session {
  public:
   virtual ~Session() = default;
@@ -54,8 +54,8 @@ class Session {
   /// Counters since the session started; operators are those of the last statement.
   virtual QueryMetrics metrics() const = 0;
 
-  /// Stops the running statement at its next batch: it fails with ErrorKind::kCancelled. Lock-free, callable from a signal
-  /// handler.
+  /// Stops the running statement at its next batch: it fails with ErrorKind::kCancelled. The next one runs again. Lock-free,
+  /// callable from a signal handler.
   virtual void Cancel() = 0;
 };
 

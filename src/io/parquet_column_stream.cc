@@ -110,10 +110,10 @@ arrow::Status ColumnStream::Fill(int64_t count) {
   const int64_t want = std::min(std::max(count, joins ? kept + ahead_.length : options_.buffer_bytes), LeftInRange());
   if (block_.buffer == nullptr || block_.buffer.use_count() > 1 || block_.buffer->size() < want) {
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ResizableBuffer> larger, arrow::AllocateResizableBuffer(want, options_.pool));
-    std::memcpy(larger->mutable_data(), have.data(), static_cast<size_t>(kept));
+    std::copy_n(have.data(), kept, reinterpret_cast<char*>(larger->mutable_data()));
     block_.buffer = std::move(larger);
   } else {
-    std::memmove(block_.buffer->mutable_data(), have.data(), static_cast<size_t>(kept));
+    if (kept > 0) std::memmove(block_.buffer->mutable_data(), have.data(), static_cast<size_t>(kept));
   }
   const std::shared_ptr<arrow::ResizableBuffer> buffer = block_.buffer;
   block_ = {};

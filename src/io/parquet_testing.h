@@ -65,7 +65,7 @@ class Engine {
     return ParquetTable::Open(file_systems.get(), path, ledger.get());
   }
 
-  std::unique_ptr<memory::MemoryLedger> ledger;
+  memory::MemoryLedgerPtr ledger;
   std::unique_ptr<spill::DiskManager> disk;
   runtime::CancellationToken cancellation;
   runtime::MetricsRegistry metrics;

@@ -67,13 +67,29 @@ BoundedLedger::BoundedLedger(const MemoryLedgerOptions& options, int64_t granted
   session_account_->open = true;
 }
 
-BoundedLedger::~BoundedLedger() {
+BoundedLedger::~BoundedLedger() = default;
+
+void BoundedLedger::Retire() {
 #ifndef NDEBUG
-  if (held_bytes_.load() != 0) {
-    std::fprintf(stderr, "icebound: a memory ledger was destroyed while held: %s\n", DescribeTopConsumers(8).c_str());
+  int64_t reserved_bytes = 0;
+  bool open = false;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& account : accounts_) {
+      reserved_bytes += account->reserved_bytes.load();
+      open = open || (account->open && account.get() != session_account_);
+    }
+  }
+  if (open || reserved_bytes != 0) {
+    std::fprintf(stderr, "icebound: a memory ledger lost its owner before its consumers: %s\n", DescribeTopConsumers(8).c_str());
     std::abort();
   }
 #endif
+  DropUser();
+}
+
+void BoundedLedger::DropUser() {
+  if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
 std::unique_ptr<MemoryConsumer> BoundedLedger::AddConsumer(std::string name, Reclaimer* reclaimer) {

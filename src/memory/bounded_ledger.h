@@ -67,7 +67,14 @@ class BoundedLedger final : public MemoryLedger {
   int64_t ShareBytes(const ConsumerAccount* account) const;
   void Close(ConsumerAccount* account);
 
+  /// Every block of a pool, of any size, holds the ledger alive, as its owner does. DropUser may delete the ledger: touch nothing
+  /// of it afterwards.
+  void AddUser() { users_.fetch_add(1, std::memory_order_relaxed); }
+  void DropUser();
+
  private:
+  void Retire() override;
+
   /// Tries to take what a request needs without passing a ceiling of committed bytes.
   using Attempt = std::function<bool(int64_t ceiling_bytes)>;
 
@@ -133,6 +140,7 @@ class BoundedLedger final : public MemoryLedger {
   std::atomic<int64_t> held_bytes_{0};
   std::atomic<int64_t> waiting_bytes_{0};
   std::atomic<int> waiters_{0};
+  std::atomic<int64_t> users_{1};  // the owner, and every live block of a pool
 
   mutable std::mutex mutex_;
   std::condition_variable room_made_;                       // with mutex_: release_count_ grew

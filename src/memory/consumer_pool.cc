@@ -21,6 +21,7 @@ arrow::Status CheckRequest(int64_t bytes, int64_t alignment) {
 arrow::Status ConsumerPool::Allocate(int64_t size, int64_t alignment, uint8_t** out) {
   ARROW_RETURN_NOT_OK(CheckRequest(size, alignment));
   ARROW_RETURN_NOT_OK(ledger_->Allocate(account_, urgency_, size, alignment, out));
+  ledger_->AddUser();
   counters_->CountGrowth(size);
   return arrow::Status::OK();
 }
@@ -39,6 +40,7 @@ arrow::Status ConsumerPool::Reallocate(int64_t old_size, int64_t new_size, int64
 void ConsumerPool::Free(uint8_t* buffer, int64_t size, int64_t alignment) {
   ledger_->Free(account_, buffer, size, alignment);
   counters_->CountShrinkage(size);
+  ledger_->DropUser();  // this pool may be gone now
 }
 
 void ConsumerPool::ReleaseUnused() { ledger_->Trim(); }

@@ -41,7 +41,9 @@ int64_t PromisedResidentBytes(int64_t limit_bytes) {
   return std::min(limit_bytes + kSlackBytes, std::max(limit_bytes, kExactFromBytes));
 }
 
-arrow::Result<std::unique_ptr<MemoryLedger>> MemoryLedger::Make(const MemoryLedgerOptions& options) {
+void MemoryLedgerDeleter::operator()(MemoryLedger* ledger) const { ledger->Retire(); }
+
+arrow::Result<MemoryLedgerPtr> MemoryLedger::Make(const MemoryLedgerOptions& options) {
   if (options.limit_bytes < kMinimumLimitBytes) {
     return MakeError(ErrorKind::kMemoryLimit, "memory limit {} is below the minimum of {}", FormatByteLimit(options.limit_bytes),
                      FormatByteLimit(kMinimumLimitBytes));
@@ -63,7 +65,7 @@ arrow::Result<std::unique_ptr<MemoryLedger>> MemoryLedger::Make(const MemoryLedg
         FormatBytes(promised_bytes));
   }
   const std::optional<int64_t> guarded_bytes = options.inside_host ? std::nullopt : std::optional<int64_t>(promised_bytes);
-  return std::make_unique<BoundedLedger>(options, granted_bytes, guarded_bytes);
+  return MemoryLedgerPtr(new BoundedLedger(options, granted_bytes, guarded_bytes));
 }
 
 }  // namespace icebound::memory

@@ -84,7 +84,7 @@ class MemoryConsumer {
   /// True when the ledger wants memory back: spill at the next batch. Cleared by the consumer's next Release.
   virtual bool reclaim_requested() const = 0;
 
-  /// An arrow::MemoryPool charged to this consumer. Owned by the ledger: valid as long as the ledger is. An allocation is met as
+  /// An arrow::MemoryPool charged to this consumer. Owned by the ledger: valid as long as that has an owner, or a buffer. An allocation is met as
   /// by Reserve.
   virtual arrow::MemoryPool* pool() = 0;
 
@@ -106,10 +106,16 @@ struct MemoryLedgerOptions {
 
 constexpr int64_t kMinimumLimitBytes = int64_t{32} << 20;
 
-/// Thread safe. Outlives every consumer, pool and buffer made through it (checked at destruction in debug builds).
+/// Gives a ledger up. It goes with the last buffer of its pools: a host program may hold on to a batch that it was given.
+struct MemoryLedgerDeleter {
+  void operator()(MemoryLedger* ledger) const;
+};
+using MemoryLedgerPtr = std::unique_ptr<MemoryLedger, MemoryLedgerDeleter>;
+
+/// Thread safe. The owner outlives every consumer and reservation (checked in debug builds); buffers may outlive the owner.
 class MemoryLedger {
  public:
-  static arrow::Result<std::unique_ptr<MemoryLedger>> Make(const MemoryLedgerOptions& options);
+  static arrow::Result<MemoryLedgerPtr> Make(const MemoryLedgerOptions& options);
   virtual ~MemoryLedger() = default;
 
   /// Adds a consumer. `reclaimer` is null for one that cannot spill; it must outlive the consumer.
@@ -128,6 +134,11 @@ class MemoryLedger {
 
   /// "sort 41.2 MiB, scan 12.0 MiB": the largest consumers, for messages.
   virtual std::string DescribeTopConsumers(int count) const = 0;
+
+ private:
+  friend struct MemoryLedgerDeleter;
+  /// The owner is gone.
+  virtual void Retire() = 0;
 };
 
 /// An RAII reservation: released when destroyed, grown and shrunk through ResizeTo. Not thread safe.

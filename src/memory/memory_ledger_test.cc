@@ -294,6 +294,23 @@ TEST(ConsumerPool, TryPoolKeepsToTheShare) {
   EXPECT_EQ(sort.reclaim_calls() + join.reclaim_calls(), 0);
 }
 
+TEST(ConsumerPool, BuffersMayOutliveTheLedgersOwner) {
+  auto ledger = MakeLedger(64 * kMiB);
+  auto scan = ledger->AddConsumer("scan");
+  std::shared_ptr<arrow::Buffer> large, small;
+  ASSERT_OK_AND_ASSIGN(large, arrow::AllocateBuffer(3 * kMiB, scan->pool()));
+  ASSERT_OK_AND_ASSIGN(small, arrow::AllocateBuffer(100, scan->pool()));
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<arrow::Buffer> empty, arrow::AllocateBuffer(0, ledger->pool()));
+  std::memset(large->mutable_data(), 7, 3 * kMiB);
+  scan.reset();
+  ledger.reset();
+  EXPECT_EQ(large->data()[3 * kMiB - 1], 7);
+  large.reset();
+  EXPECT_EQ(small->size(), 100);
+  small.reset();
+  // Memory checkers see here whether the ledger went with the last of them.
+}
+
 // ---- the process ----
 
 TEST(ProbeResidentMemory, SeesTouchedPages) {

@@ -34,8 +34,7 @@ constexpr bool kSanitized = false;
   if (kSanitized) GTEST_SKIP() << "resident sizes under a sanitizer are the sanitizer's"
 
 /// A ledger of exactly `granted_bytes`.
-inline std::unique_ptr<MemoryLedger> MakeLedger(int64_t granted_bytes, PoolPolicy policy = PoolPolicy::kFair,
-                                                int64_t stall_timeout_ms = 2000) {
+inline MemoryLedgerPtr MakeLedger(int64_t granted_bytes, PoolPolicy policy = PoolPolicy::kFair, int64_t stall_timeout_ms = 2000) {
   MemoryLedgerOptions options;
   options.limit_bytes = std::max(granted_bytes, kMinimumLimitBytes);
   options.inside_host = true;

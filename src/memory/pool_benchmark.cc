@@ -17,8 +17,7 @@ namespace {
 constexpr int kBlocks = 64;
 
 MemoryLedger* SharedLedger() {
-  static std::unique_ptr<MemoryLedger> ledger =
-      MemoryLedger::Make({.limit_bytes = int64_t{1} << 30, .inside_host = true}).ValueOrDie();
+  static MemoryLedgerPtr ledger = MemoryLedger::Make({.limit_bytes = int64_t{1} << 30, .inside_host = true}).ValueOrDie();
   return ledger.get();
 }
 

@@ -7,10 +7,11 @@
 
 namespace icebound::runtime {
 
-/// Set once by any thread (or a signal handler: lock-free), read at every batch by the workers.
+/// Set by any thread (or a signal handler: lock-free), read at every batch by the workers; a new statement starts with it clear.
 class CancellationToken {
  public:
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  void Reset() { cancelled_.store(false, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
   arrow::Status Check() const {
     return cancelled() ? MakeError(ErrorKind::kCancelled, "the statement was cancelled") : arrow::Status::OK();

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -30,34 +29,6 @@ inline void RaiseTo(std::atomic<int64_t>& peak, int64_t value) {
   while (seen < value && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
   }
 }
-
-/// Adds the time it runs to one operator's busy_ns; paused around calls into a child, whose time is the child's own. One
-/// thread's.
-class BusyTimer {
- public:
-  explicit BusyTimer(OperatorMetrics& metrics) : metrics_(metrics), started_(Clock::now()) {}
-  BusyTimer(const BusyTimer&) = delete;
-  BusyTimer& operator=(const BusyTimer&) = delete;
-  ~BusyTimer() { Pause(); }
-
-  void Pause() {
-    if (!running_) return;
-    running_ = false;
-    const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - started_);
-    metrics_.busy_ns.fetch_add(elapsed.count(), std::memory_order_relaxed);
-  }
-  void Resume() {
-    if (running_) return;
-    running_ = true;
-    started_ = Clock::now();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  OperatorMetrics& metrics_;
-  Clock::time_point started_;
-  bool running_ = true;
-};
 
 /// Thread safe. Entries live as long as the registry; references stay valid.
 class MetricsRegistry {

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "icebound/error.h"
 #include "runtime/cancellation.h"
+#include "runtime/operator_timer.h"
 #include "runtime/worker_pool.h"
 
 namespace icebound::runtime {
@@ -45,20 +47,17 @@ TEST(MetricsTest, RaiseToKeepsTheLargestOfAllThreads) {
   EXPECT_EQ(peak.load(), 3999);
 }
 
-TEST(MetricsTest, BusyTimerLeavesOutThePauses) {
+TEST(MetricsTest, OperatorTimerLeavesOutWhatRunsInside) {
   const auto sleep = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
   OperatorMetrics child("child"), parent("parent");
   {
-    BusyTimer busy(parent);
+    OperatorTimer busy(parent);
     sleep(20);
-    busy.Pause();
     {
-      BusyTimer child_busy(child);
+      OperatorTimer child_busy(child);
       sleep(200);
+      OperatorTimer again(child);  // inside itself it counts once
     }
-    busy.Pause();  // pausing twice counts once
-    busy.Resume();
-    busy.Resume();
   }
   // Sleeps are never shorter than asked; how much longer they are is the machine's business, so only the order is compared.
   EXPECT_GE(parent.busy_ns.load(), 20'000'000);

@@ -19,6 +19,9 @@
 namespace icebound {
 namespace {
 
+/// Heap that parsing and binding take for a byte of SQL, at most (measured: lists of short literals take the most).
+constexpr int64_t kParseBytesPerByte = 420;
+
 arrow::Status CheckConfig(const BoundedSessionConfig& config) {
   if (config.target_partitions && *config.target_partitions < 1) {
     return MakeError(ErrorKind::kInvalidInput, "target_partitions must be at least 1, not {}", *config.target_partitions);
@@ -83,6 +86,7 @@ arrow::Status SessionImpl::SetProperty(const std::string& key, const std::string
 }
 
 std::unique_ptr<Statement> SessionImpl::NewStatement() {
+  resources_.cancellation.Reset();  // a Cancel() is meant for what ran before
   auto metrics = std::make_shared<StatementMetrics>(resources_);
   std::lock_guard lock(mutex_);
   last_metrics_ = metrics;
@@ -90,6 +94,10 @@ std::unique_ptr<Statement> SessionImpl::NewStatement() {
 }
 
 arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view text, const Statement& statement) {
+  // Parsing works on plain heap, outside the pools: pay for it while it lasts.
+  auto consumer = resources_.ledger->AddConsumer("parser");
+  memory::Reservation parsing(consumer.get());
+  ARROW_RETURN_NOT_OK(parsing.ResizeTo(kParseBytesPerByte * static_cast<int64_t>(text.size())));
   sql::BindOptions options;
   options.pool = resources_.ledger->pool();
   options.statement_time_us = statement.context().statement_time_us;

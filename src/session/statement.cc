@@ -100,6 +100,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> Statement::Next() {
 void Statement::Close() {
   stream_.reset();
   root_.reset();
+  // What the operators freed is of no use to the next statement in this shape, and a host program wants it back.
+  context_.ledger.Trim();
   metrics_->MarkFinished();
 }
 

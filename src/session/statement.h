@@ -12,7 +12,7 @@ namespace icebound {
 
 /// Resources that all statements of one session share. Owned by the session; members are thread safe.
 struct SessionResources {
-  std::unique_ptr<memory::MemoryLedger> ledger;
+  memory::MemoryLedgerPtr ledger;
   std::unique_ptr<spill::DiskManager> disk;
   runtime::CancellationToken cancellation;
   int64_t memory_limit_bytes = 0;

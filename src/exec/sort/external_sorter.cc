@@ -35,6 +35,10 @@ constexpr int64_t kScratchBytesMax = int64_t{1} << 20;
 /// third of the grants cannot pass, and is refused before it is tried.
 constexpr int64_t kWidestRowPart = 3;
 
+/// Rows wider than this part of the grants are not kept in memory for the merge, nor merged ahead: each of them is held by a run's
+/// buffer, a batch and the consumer already, and the scan before and the writer after need as much again.
+constexpr int64_t kLonelyRowPart = 64;
+
 /// Output rows are gathered in a buffer of at least this size, however little memory there is.
 constexpr int64_t kOutputBytesMin = int64_t{64} << 10;
 
@@ -149,8 +153,14 @@ int64_t ExternalSorter::OutputBytesMax() const {
   return std::clamp(consumer_->share_bytes() / 64, std::min(kOutputBytesMin, context_->batch_bytes), context_->batch_bytes);
 }
 
+bool ExternalSorter::HasLonelyRows() const {
+  return shared_.widest_row_bytes.load(std::memory_order_relaxed) > context_->ledger.granted_bytes() / kLonelyRowPart;
+}
+
+int ExternalSorter::MergeThreads() const { return HasLonelyRows() ? 1 : context_->threads; }
+
 int64_t ExternalSorter::OutputBufferBytes() const {
-  return RowBatchesWanted(*context_) * RowBatch::BufferBytes(context_->batch_rows, OutputBytesMax());
+  return RowBatchesWanted(MergeThreads()) * RowBatch::BufferBytes(context_->batch_rows, OutputBytesMax());
 }
 
 arrow::Status ExternalSorter::FinishInput() {
@@ -158,7 +168,7 @@ arrow::Status ExternalSorter::FinishInput() {
   for (const auto& builder : builders_) held_bytes += builder->held_bytes();
   // Rows in memory are the merge's memory when they stay.
   const bool too_much = held_bytes > static_cast<int64_t>(kMergeShare * static_cast<double>(FreeBytes() + budget_.taken_bytes()));
-  if (shared_.spilled.load() || too_much) ARROW_RETURN_NOT_OK(SpillWhatIsInMemory());
+  if (shared_.spilled.load() || too_much || HasLonelyRows()) ARROW_RETURN_NOT_OK(SpillWhatIsInMemory());
   SetTakingRows(false);
   for (const auto& builder : builders_) {
     builder->FreeWorkspace();
@@ -285,7 +295,8 @@ arrow::Result<std::unique_ptr<runtime::BatchStream>> ExternalSorter::OpenStream(
   options.format = format_.get();
   options.pool = consumer_->pool();
   options.fetch_rows = options_.fetch_rows;
-  for (int i = 0; i < RowBatchesWanted(*context_); ++i) {
+  options.threads = MergeThreads();
+  for (int i = 0; i < RowBatchesWanted(options.threads); ++i) {
     ARROW_ASSIGN_OR_RAISE(auto rows, RowBatch::Make(&budget_, context_->batch_rows, OutputBytesMax()));
     options.row_batches.push_back(std::move(rows));
   }

@@ -98,6 +98,8 @@ class ExternalSorter final : public memory::Reclaimer {
   int64_t MergeBytesMax() const;
   int64_t OutputBytesMax() const;
   int64_t OutputBufferBytes() const;
+  bool HasLonelyRows() const;
+  int MergeThreads() const;
   arrow::Status SpillWhatIsInMemory();
   arrow::Status ReduceRuns();
   int64_t FanIn(int64_t bytes) const;

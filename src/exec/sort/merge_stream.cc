@@ -178,10 +178,10 @@ arrow::Status ThreadedMergeStream::Produce() {
 
 }  // namespace
 
-int RowBatchesWanted(const runtime::QueryContext& context) { return context.threads > 1 ? 3 : 1; }
+int RowBatchesWanted(int threads) { return threads > 1 ? 3 : 1; }
 
 arrow::Result<std::unique_ptr<runtime::BatchStream>> MakeMergeStream(MergeStreamOptions options) {
-  if (options.context->threads > 1) return std::make_unique<ThreadedMergeStream>(std::move(options));
+  if (options.threads > 1) return std::make_unique<ThreadedMergeStream>(std::move(options));
   return std::make_unique<DirectMergeStream>(std::move(options));
 }
 

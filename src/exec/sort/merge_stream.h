@@ -29,13 +29,14 @@ struct MergeStreamOptions {
   const SortRowFormat* format = nullptr;
   arrow::MemoryPool* pool = nullptr;  ///< for the batches
   std::optional<int64_t> fetch_rows;  ///< rows after which the stream ends
+  int threads = 1;                    ///< with more than one the merge runs ahead of its consumer
   std::unique_ptr<RowMerger> merger;
   std::vector<std::unique_ptr<RowBatch>> row_batches;  ///< as many as RowBatchesWanted
 };
 
 /// Buffers of rows between the merge and the decoding: one on one thread; else one that is filled, one on its way,
 /// one being decoded.
-int RowBatchesWanted(const runtime::QueryContext& context);
+int RowBatchesWanted(int threads);
 
 /// The merge thread starts with the first Next and is stopped and joined by the destructor.
 arrow::Result<std::unique_ptr<runtime::BatchStream>> MakeMergeStream(MergeStreamOptions options);

@@ -121,8 +121,8 @@ int64_t RowPacking::EncodedBytes(const RowLayout& layout) {
 }
 
 void RowPacking::Encode(const RowSpread& spread, uint8_t* out) {
-  std::memcpy(out, spread.constants(), spread.watched_bytes());
-  std::memcpy(out + spread.watched_bytes(), spread.varying_bits(), spread.watched_bytes());
+  out = std::copy_n(spread.constants(), spread.watched_bytes(), out);
+  std::copy_n(spread.varying_bits(), spread.watched_bytes(), out);
 }
 
 void RowPacking::MakeLanes(const uint8_t* constants, const uint8_t* varying_bits) {

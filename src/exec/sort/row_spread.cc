@@ -25,7 +25,7 @@ RowSpread::RowSpread(const RowLayout& layout)
 }
 
 void RowSpread::SetFirst(const uint8_t* row) {
-  std::memcpy(first_.data(), row + layout_.FixedPartOffset(row), watched_bytes_);
+  std::copy_n(row + layout_.FixedPartOffset(row), watched_bytes_, reinterpret_cast<uint8_t*>(first_.data()));
   std::fill(varying_.begin(), varying_.end(), 0);
   if (!layout_.key_is_fixed) {
     common_key_bytes_ = std::min(layout_.KeyBytes(row), kCommonKeyBytesMax);

@@ -7,6 +7,7 @@
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "exec/sort/entry_sort.h"
+#include "runtime/metrics.h"
 
 namespace icebound::exec::sort {
 namespace {
@@ -166,6 +167,7 @@ arrow::Status SortRunBuilder::AppendSlice(const SortInput& input, int64_t first_
   ARROW_RETURN_NOT_OK(shared_.format.Measure(input, first_row, row_bytes_.first(rows), key_bytes_.first(rows)));
   const uint32_t widest = *std::max_element(row_bytes_.begin(), row_bytes_.begin() + rows);
   if (widest > shared_.row_bytes_max) return TooWide(widest);
+  runtime::RaiseTo(shared_.widest_row_bytes, widest);
   bool must_place_one = false;
   for (int64_t begin = 0; begin < rows;) {
     ARROW_ASSIGN_OR_RAISE(const int64_t placed, Place(begin, rows, must_place_one));

@@ -54,6 +54,7 @@ struct SortShared {
   int64_t floor_bytes = 0;                ///< reserved from start to end, so that the smallest merge is always possible
   std::atomic<bool> spilled{false};       ///< something of this sort is on disk
   std::atomic<int64_t> spilled_bytes{0};  ///< stored bytes of finished runs
+  std::atomic<int64_t> widest_row_bytes{0};
 };
 
 /// Append and Finish are for one thread; Reclaim may come from any other at any time, and does nothing while the

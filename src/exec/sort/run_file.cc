@@ -189,7 +189,7 @@ arrow::Status RunReader::LoadWideRow(std::span<const uint8_t> first_piece, std::
   std::span<const uint8_t> piece = first_piece;
   while (true) {
     if (static_cast<int64_t>(piece.size()) > row_bytes - loaded_bytes) return Corrupt("pieces are longer than their row");
-    std::memcpy(pages_.data() + loaded_bytes, piece.data(), piece.size());
+    std::copy_n(piece.data(), piece.size(), pages_.data() + loaded_bytes);
     loaded_bytes += static_cast<int64_t>(piece.size());
     if (loaded_bytes == row_bytes) return arrow::Status::OK();
     ARROW_ASSIGN_OR_RAISE(std::optional<spill::BlockView> view, reader_->NextInto(scratch));

@@ -34,7 +34,7 @@ namespace icebound::exec::sort::test {
 constexpr int64_t kMiB = int64_t{1} << 20;
 
 /// The smallest ledger there is, or one that grants at least so much.
-inline std::unique_ptr<memory::MemoryLedger> MakeLedger(int64_t granted_bytes) {
+inline memory::MemoryLedgerPtr MakeLedger(int64_t granted_bytes) {
   memory::MemoryLedgerOptions options;
   options.limit_bytes = std::max<int64_t>(memory::kMinimumLimitBytes, granted_bytes);
   return memory::MemoryLedger::Make(options).ValueOrDie();
@@ -67,7 +67,7 @@ struct World {
     EXPECT_EQ(disk->used_bytes(), 0);
   }
 
-  std::unique_ptr<memory::MemoryLedger> ledger;
+  memory::MemoryLedgerPtr ledger;
   std::unique_ptr<spill::DiskManager> disk;
   runtime::CancellationToken cancellation;
   runtime::MetricsRegistry metrics;

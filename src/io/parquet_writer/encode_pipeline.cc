@@ -48,7 +48,8 @@ arrow::Status EncodePipeline::Push(std::shared_ptr<arrow::RecordBatch> batch) {
     ARROW_RETURN_NOT_OK(RetireOldest(&lock));
   }
   Launch(&lock, std::move(flight));
-  while (workers_ == 0 && !flights_.empty()) ARROW_RETURN_NOT_OK(RetireOldest(&lock));
+  // Without workers the caller does it all; and a batch of very wide rows must be gone before the next one is made.
+  while (!flights_.empty() && (workers_ == 0 || bytes_in_flight_ > kMaxBytesInFlight)) ARROW_RETURN_NOT_OK(RetireOldest(&lock));
   return error_;
 }
 

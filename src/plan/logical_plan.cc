@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "base/error.h"
+
 namespace icebound::plan {
 namespace {
 
@@ -86,6 +88,10 @@ std::vector<std::string> ToStrings(const std::vector<expr::ExprPtr>& exprs) {
 }
 
 }  // namespace
+
+arrow::Result<std::shared_ptr<TableSource>> TableResolver::ResolveSeries(const SeriesBounds&) {
+  return MakeError(ErrorKind::kUnsupported, "not supported yet: the table function generate_series");
+}
 
 ScanNode::ScanNode(std::shared_ptr<TableSource> source, std::string table_name, ScanRequest request)
     : LogicalPlan(PlanKind::kScan, ScanSchema(*source, request), {}),

@@ -83,6 +83,87 @@ TEST(LogicalPlan, ExplainIndentsChildren) {
             "    Scan: t columns=[a, b]\n");
 }
 
+expr::AggregateCall Aggregate(std::string_view name, const PlanPtr& plan, int column) {
+  return expr::MakeAggregate(name, {Column(plan, column)}, /*star=*/false, {}).ValueOrDie();
+}
+
+TEST(LogicalPlan, AggregatesHaveGroupsThenCalls) {
+  const PlanPtr scan = Scan();
+  const AggregateNode node(scan, {Column(scan, 0)}, {Aggregate("count", scan, 1), Aggregate("max", scan, 0)}, {"a", "n", "m"});
+  EXPECT_EQ(node.Describe(), "Aggregate: groups=[a] aggregates=[count(b), max(a)]");
+  EXPECT_EQ(node.schema()->ToString(), "a: int32 not null\nn: int64 not null\nm: int32") << "only count is never NULL";
+  EXPECT_EQ(AggregateNode(scan, {}, {Aggregate("count", scan, 1)}, {"n"}).Describe(), "Aggregate: aggregates=[count(b)]");
+  EXPECT_EQ(AggregateNode(scan, {Column(scan, 1)}, {}, {"b"}).Describe(), "Aggregate: groups=[b]");
+}
+
+TEST(LogicalPlan, JoinsHaveTheColumnsOfTheirType) {
+  using expr::JoinType;
+  const PlanPtr scan = Scan();
+  const auto columns = [&](JoinType type) {
+    const JoinNode node(scan, scan, type, {});
+    std::string text;
+    for (const auto& field : node.schema()->fields()) {
+      text += (text.empty() ? "" : " ") + field->name() + (field->nullable() ? "" : "!");
+    }
+    return text;
+  };
+  EXPECT_EQ(columns(JoinType::kInner), "a! b a! b");
+  EXPECT_EQ(columns(JoinType::kLeft), "a! b a b") << "the side that can miss is nullable";
+  EXPECT_EQ(columns(JoinType::kRight), "a b a! b");
+  EXPECT_EQ(columns(JoinType::kFull), "a b a b");
+  EXPECT_EQ(columns(JoinType::kLeftSemi), "a! b");
+  EXPECT_EQ(columns(JoinType::kLeftAnti), "a! b");
+  EXPECT_EQ(columns(JoinType::kLeftAntiNulls), "a! b");
+  EXPECT_EQ(columns(JoinType::kLeftMark), "a! b mark!");
+  EXPECT_EQ(columns(JoinType::kLeftMarkNulls), "a! b mark");
+  EXPECT_EQ(columns(JoinType::kLeftSingle), "a! b a b");
+}
+
+TEST(LogicalPlan, JoinsShowTheirCondition) {
+  const PlanPtr scan = Scan();
+  expr::JoinCondition condition;
+  condition.keys.push_back({Column(scan, 0), Column(scan, 0), false});
+  condition.keys.push_back({Column(scan, 1), Column(scan, 1), true});
+  condition.residual = expr::MakeCall("<", {Column(scan, 0), Number(3)}).ValueOrDie();
+  EXPECT_EQ(JoinNode(scan, scan, expr::JoinType::kLeft, condition, /*build_left=*/true).Describe(),
+            "LeftJoin: on [a = a, b IS NOT DISTINCT FROM b] where a < 3 build=left");
+  EXPECT_EQ(JoinNode(scan, scan, expr::JoinType::kInner, {}).Describe(), "InnerJoin");
+  EXPECT_EQ(ApplyNode(scan, scan, expr::JoinType::kLeftSingle, {}).Describe(), "LeftSingleApply");
+  EXPECT_EQ(ApplyNode(scan, scan, expr::JoinType::kLeftMark, condition).schema()->field(2)->name(), "mark");
+}
+
+TEST(LogicalPlan, NodesOfTwoChildrenAreRebuilt) {
+  const PlanPtr scan = Scan();
+  ScanRequest swapped;
+  swapped.projection = {1, 0};
+  const PlanPtr other = Scan(swapped);
+  for (const PlanPtr& node : std::vector<PlanPtr>{
+           std::make_shared<JoinNode>(scan, scan, expr::JoinType::kFull, expr::JoinCondition(), true),
+           std::make_shared<ApplyNode>(scan, scan, expr::JoinType::kLeftMark, expr::JoinCondition()),
+           std::make_shared<SetOperationNode>(scan, scan, SetOperation::kExceptAll),
+       }) {
+    const PlanPtr rebuilt = node->WithChildren({scan, other});
+    EXPECT_EQ(rebuilt->kind(), node->kind());
+    EXPECT_EQ(rebuilt->Describe(), node->Describe());
+    EXPECT_EQ(rebuilt->children(), (std::vector<PlanPtr>{scan, other}));
+  }
+  const PlanPtr aggregate = std::make_shared<AggregateNode>(scan, std::vector<expr::ExprPtr>{Column(scan, 0)},
+                                                            std::vector<expr::AggregateCall>(), std::vector<std::string>{"x"});
+  EXPECT_EQ(aggregate->WithChildren({scan})->schema()->field_names(), (std::vector<std::string>{"x"}));
+}
+
+TEST(LogicalPlan, SetOperationsHaveTheLeftNames) {
+  const auto branch = [](const char* name, bool nullable) -> PlanPtr {
+    return std::make_shared<ValuesNode>(arrow::schema({arrow::field(name, arrow::int32(), nullable)}),
+                                        std::vector<std::vector<expr::ExprPtr>>());
+  };
+  const SetOperationNode node(branch("x", false), branch("y", true), SetOperation::kIntersect);
+  EXPECT_EQ(node.schema()->ToString(), "x: int32");
+  EXPECT_EQ(node.Describe(), "Intersect");
+  EXPECT_EQ(SetOperationNode(branch("x", false), branch("y", true), SetOperation::kIntersectAll).Describe(), "IntersectAll");
+  EXPECT_EQ(SetOperationNode(branch("x", false), branch("y", true), SetOperation::kExcept).Describe(), "Except");
+}
+
 TEST(LogicalPlan, NodesAreRebuiltOverOtherChildren) {
   const PlanPtr scan = Scan();
   ScanRequest narrower;

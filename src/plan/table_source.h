@@ -21,6 +21,9 @@ struct QueryContext;
 
 namespace icebound::plan {
 
+class LogicalPlan;
+using PlanPtr = std::shared_ptr<const LogicalPlan>;
+
 /// What the plan asks of a scan. The source may ignore filters and limit (they are hints: the plan keeps its own Filter and
 /// Limit above when the source does not say that it applied them).
 struct ScanRequest {
@@ -51,14 +54,26 @@ class TableSource {
                                                                      runtime::QueryContext* context) const = 0;
 };
 
+/// generate_series(start, stop, step). All three are integers of one type, or start and stop are timestamps of one type and step
+/// is an interval; any may be NULL.
+struct SeriesBounds {
+  std::shared_ptr<arrow::Scalar> start;
+  std::shared_ptr<arrow::Scalar> stop;  ///< included
+  std::shared_ptr<arrow::Scalar> step;
+};
+
 /// How SQL names become tables; the session implements it. Errors have no position: the binder adds it.
 class TableResolver {
  public:
   virtual ~TableResolver() = default;
   /// FROM a.b.c
   virtual arrow::Result<std::shared_ptr<TableSource>> ResolveName(const std::vector<std::string>& parts) = 0;
+  /// The bound query of the view a.b.c; null when there is none. Views are asked before tables.
+  virtual PlanPtr ResolveView(const std::vector<std::string>& parts) { return nullptr; }
   /// FROM 'path, glob or directory'
   virtual arrow::Result<std::shared_ptr<TableSource>> ResolvePath(const std::string& path) = 0;
+  /// FROM generate_series(start, stop, step): one column, never NULL.
+  virtual arrow::Result<std::shared_ptr<TableSource>> ResolveSeries(const SeriesBounds& bounds);
   /// Known names, for "did you mean".
   virtual std::vector<std::string> TableNames() const = 0;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sql/scope.h"
+
 namespace icebound::sql {
 namespace {
 
@@ -51,6 +53,20 @@ int BindContext::KeywordAfter(int offset, std::string_view keyword) const {
   return offset;
 }
 
+int BindContext::IdentifierAfter(int offset, std::string_view name) const {
+  const auto means_name = [&](const Token& token) {
+    std::string_view text =
+        source_.statement().substr(static_cast<size_t>(token.begin), static_cast<size_t>(token.end - token.begin));
+    const bool quoted = text.size() >= 2 && text.front() == '"';
+    if (quoted) text = text.substr(1, text.size() - 2);
+    const bool word = token.kind == TokenKind::kIdentifier || token.kind == TokenKind::kKeyword;
+    return word && NameMatches(name, text, /*fold=*/!quoted);
+  };
+  const auto found = std::find_if(parsed_.tokens.begin(), parsed_.tokens.end(),
+                                  [&](const Token& token) { return token.begin >= offset && means_name(token); });
+  return found == parsed_.tokens.end() ? offset : found->begin;
+}
+
 arrow::Status BindContext::CheckDepth(int offset) const {
   if (depth_ <= kDepthMax) return arrow::Status::OK();
   return Invalid(offset, "the statement is nested too deeply: more than {} levels", kDepthMax);
@@ -70,6 +86,16 @@ arrow::Status BindContext::AddScan(const plan::TableSource& source, std::string_
     return Invalid(offset, "\"{}\" is a stream that can be read only once, and this statement reads it twice", table_name);
   }
   one_shot_scans_.push_back({&source, std::string(table_name)});
+  return arrow::Status::OK();
+}
+
+arrow::Status BindContext::AddPlan(const plan::LogicalPlan& plan, int offset) {
+  ARROW_RETURN_NOT_OK(AddPlanNodes(1, offset));
+  if (plan.kind() == plan::PlanKind::kScan) {
+    const auto& scan = static_cast<const plan::ScanNode&>(plan);
+    ARROW_RETURN_NOT_OK(AddScan(*scan.source(), scan.table_name(), offset));
+  }
+  for (const plan::PlanPtr& child : plan.children()) ARROW_RETURN_NOT_OK(AddPlan(*child, offset));
   return arrow::Status::OK();
 }
 

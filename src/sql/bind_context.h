@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "plan/logical_plan.h"
 #include "plan/table_source.h"
 #include "sql/parser.h"
 #include "sql/sql_error.h"
@@ -61,6 +62,8 @@ class BindContext {
   int KeywordBefore(int offset, std::string_view keyword) const;
   /// Where the first `keyword` at or after `offset` stands; `offset` itself when there is none.
   int KeywordAfter(int offset, std::string_view keyword) const;
+  /// The same for the identifier that means `name`.
+  int IdentifierAfter(int offset, std::string_view name) const;
 
   // --- outer columns ---------------------------------------------------------------------------------------------------------
 
@@ -95,6 +98,8 @@ class BindContext {
   };
   /// Called for every scan in the plan; a one-shot source may appear once.
   [[nodiscard]] arrow::Status AddScan(const plan::TableSource& source, std::string_view table_name, int offset);
+  /// Counts the nodes and scans of a plan that was bound before and is used once more.
+  [[nodiscard]] arrow::Status AddPlan(const plan::LogicalPlan& plan, int offset);
   size_t one_shot_scan_count() const { return one_shot_scans_.size(); }
   /// Removes and gives the one-shot scans added since their count was `first`.
   std::vector<OneShotScan> TakeOneShotScans(size_t first);

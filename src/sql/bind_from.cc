@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "expr/evaluate.h"
+#include "expr/type_rules.h"
 #include "sql/binder.h"
 #include "sql/nearest_name.h"
 #include "sql/quoted_paths.h"
@@ -180,7 +182,12 @@ arrow::Result<std::optional<PlanPtr>> Binder::BindNamedQuery(const std::vector<s
                                                              const QueryEnvironment& environment, int offset) {
   const CommonTable* common =
       parts.size() == 1 && environment.common_tables ? environment.common_tables->Find(parts.front()) : nullptr;
-  if (!common) return std::nullopt;
+  if (!common) {
+    PlanPtr view = context_.tables().ResolveView(parts);
+    if (!view) return std::nullopt;
+    ARROW_RETURN_NOT_OK(context_.AddPlan(*view, offset));
+    return view;
+  }
   ARROW_RETURN_NOT_OK(context_.AddPlanNodes(common->plan_nodes, offset));
   for (const BindContext::OneShotScan& scan : common->one_shot_scans) {
     ARROW_RETURN_NOT_OK(context_.AddScan(*scan.source, scan.table_name, offset));
@@ -204,6 +211,7 @@ arrow::Result<Binder::FromItem> Binder::BindTableFunction(const Node& node) {
   if (!function.Is("FuncCall")) return context_.Unsupported(offset, "expressions as tables");
   const std::string name = NameParts(function["funcname"]).back();
   if (name == kPathFunction) return BindPath(function, node["alias"], offset);
+  if (name == "generate_series") return BindSeries(function, node["alias"], offset);
   return context_.Unsupported(offset, fmt::format("the table function {}", name));
 }
 
@@ -222,6 +230,55 @@ arrow::Result<Binder::FromItem> Binder::BindPath(const Node& function, const Nod
   if (!table_name.empty()) table.qualifier = {table_name};
   ARROW_ASSIGN_OR_RAISE(PlanPtr plan, ScanOf(std::move(source).MoveValueUnsafe(), path, offset));
   return Aliased(std::move(plan), std::move(table), alias, offset);
+}
+
+arrow::Result<Binder::FromItem> Binder::BindSeries(const Node& function, const Node& alias, int offset) {
+  ARROW_ASSIGN_OR_RAISE(const plan::SeriesBounds bounds, BindSeriesBounds(function, offset));
+  ARROW_ASSIGN_OR_RAISE(auto source, context_.Position(context_.tables().ResolveSeries(bounds), offset));
+  ARROW_ASSIGN_OR_RAISE(PlanPtr plan, ScanOf(std::move(source), "generate_series", offset));
+  ARROW_ASSIGN_OR_RAISE(FromItem item, Aliased(std::move(plan), {{"generate_series"}, {}}, alias, offset));
+  // The alias of a function with one value a row names that value, too.
+  if (alias && !alias["colnames"]) {
+    ScopeTable& table = item.tables.front();
+    table.columns.front().field = table.columns.front().field->WithName(table.qualifier.front());
+  }
+  return item;
+}
+
+arrow::Result<plan::SeriesBounds> Binder::BindSeriesBounds(const Node& function, int offset) {
+  ARROW_RETURN_NOT_OK(context_.OnlyFields(function, {"funcname", "args", "funcformat", "location"}));
+  const Scope no_columns;
+  ExprBinder binder(context_, *this, {no_columns, Clause::kTableFunction});
+  ARROW_ASSIGN_OR_RAISE(std::vector<expr::ExprPtr> arguments, binder.BindList(function["args"].items()));
+  const size_t given = arguments.size();
+  if (given < 2 || given > 3) return context_.Invalid(offset, "generate_series takes start, stop and an optional step");
+  auto common = expr::CommonTypeOf({arguments[0], arguments[1]});
+  if (!common.ok()) return context_.Invalid(offset, "generate_series {}", common.status().message());
+  expr::TypeClass type_class = expr::ClassOf(**common);
+  const bool untyped = std::all_of(arguments.begin(), arguments.end(), [](const auto& e) { return expr::IsUntypedLiteral(*e); });
+  std::shared_ptr<arrow::DataType> type = *common;
+  std::shared_ptr<arrow::DataType> step_type = arrow::month_day_nano_interval();
+  if (expr::IsTemporal(type_class)) {
+    // PostgreSQL makes timestamps with time zone of dates.
+    if (type_class == expr::TypeClass::kDate) type = arrow::timestamp(arrow::TimeUnit::MICRO, "UTC");
+    if (given == 2) return context_.Invalid(offset, "generate_series of timestamps takes start, stop and step");
+  } else {
+    if (given == 2) arguments.push_back(expr::MakeLiteral(std::make_shared<arrow::Int32Scalar>(1), {offset}));
+    common = untyped ? arrow::int32() : expr::CommonTypeOf(arguments);
+    if (!common.ok() || !expr::IsInteger(expr::ClassOf(**common))) {
+      return context_.Unsupported(offset, "generate_series of anything but integers and timestamps");
+    }
+    type = step_type = expr::ClassOf(**common) == expr::TypeClass::kInt64 ? arrow::int64() : arrow::int32();
+  }
+  std::vector<std::shared_ptr<arrow::Scalar>> values;
+  const expr::EvalContext evaluation{context_.options().pool, context_.options().statement_time_us};
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const int at = arguments[i]->position().offset >= 0 ? arguments[i]->position().offset : offset;
+    if (!expr::IsConstant(*arguments[i])) return context_.Unsupported(at, "volatile functions as arguments of functions in FROM");
+    ARROW_ASSIGN_OR_RAISE(auto value, context_.Position(expr::CoerceTo(arguments[i], i < 2 ? type : step_type), at));
+    ARROW_ASSIGN_OR_RAISE(values.emplace_back(), context_.Position(expr::EvaluateConstant(*value, evaluation), at));
+  }
+  return plan::SeriesBounds{values[0], values[1], values[2]};
 }
 
 arrow::Result<Binder::FromItem> Binder::BindSubquery(const Node& node, const QueryEnvironment& environment) {

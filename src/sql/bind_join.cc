@@ -55,6 +55,25 @@ JoinType TypeOf(std::string_view parsed) {
   return parsed == "JOIN_FULL" ? JoinType::kFull : JoinType::kInner;
 }
 
+/// Gives the merged columns, whose values are expressions over the join, their places: those of columns that are there already,
+/// or new ones behind them.
+void PlaceMerged(std::vector<ExprPtr> values, ScopeTable* merged, plan::PlanPtr* plan) {
+  std::vector<ExprPtr> exprs = ColumnsOf(**plan);
+  std::vector<std::string> names = (*plan)->schema()->field_names();
+  const size_t plain = exprs.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    ScopeColumn& column = merged->columns[i];
+    if (values[i]->kind() == expr::ExprKind::kColumn) {
+      column.index = static_cast<const expr::ColumnExpr&>(*values[i]).index();
+      continue;
+    }
+    column.index = static_cast<int>(exprs.size());
+    names.push_back(column.field->name());
+    exprs.push_back(std::move(values[i]));
+  }
+  if (exprs.size() > plain) *plan = std::make_shared<plan::ProjectNode>(*plan, std::move(exprs), std::move(names));
+}
+
 /// The tables of both sides over the rows of the join.
 std::vector<ScopeTable> JoinedTables(std::vector<ScopeTable> left, const std::vector<ScopeTable>& right, int left_width) {
   for (ScopeTable table : right) {
@@ -119,11 +138,11 @@ arrow::Result<Binder::FromItem> Binder::BindJoin(const Node& node, const QueryEn
   FromItem joined;
   if (node.Flag("isNatural")) {
     const int offset = context_.KeywordBefore(sides.offset, "natural");
-    ARROW_ASSIGN_OR_RAISE(auto names, NaturalNames(sides, offset));
-    ARROW_ASSIGN_OR_RAISE(joined, JoinUsing(std::move(sides), std::move(names), {}, offset));
-  } else if (const Node names = node["usingClause"]) {
-    const int offset = context_.KeywordAfter(right.LastLocation(), "using");
-    ARROW_ASSIGN_OR_RAISE(joined, JoinUsing(std::move(sides), NameParts(names), node["join_using_alias"], offset));
+    ARROW_ASSIGN_OR_RAISE(const auto names, NaturalNames(sides, offset));
+    ARROW_ASSIGN_OR_RAISE(joined, JoinUsing(std::move(sides), names, {}));
+  } else if (node["usingClause"]) {
+    ARROW_ASSIGN_OR_RAISE(const auto names, UsingNames(node));
+    ARROW_ASSIGN_OR_RAISE(joined, JoinUsing(std::move(sides), names, node["join_using_alias"]));
   } else if (const Node condition = node["quals"]) {
     ARROW_ASSIGN_OR_RAISE(joined, HasSubquery(condition) ? JoinOnSubqueries(std::move(sides), condition, environment)
                                                          : JoinOn(std::move(sides), condition, environment));
@@ -230,8 +249,21 @@ arrow::Result<ExprPtr> Binder::BindOneSided(const Node& conjunct, std::string_vi
 
 // --- USING, NATURAL ---------------------------------------------------------------------------------------------------------
 
-arrow::Result<std::vector<std::string>> Binder::NaturalNames(const JoinSides& sides, int offset) {
-  std::vector<std::string> names;
+arrow::Result<std::vector<Binder::UsingName>> Binder::UsingNames(const Node& join) {
+  const int keyword = context_.KeywordAfter(join["rarg"].LastLocation(), "using");
+  std::vector<UsingName> names;
+  for (const std::string& name : NameParts(join["usingClause"])) {
+    const int offset = context_.IdentifierAfter(names.empty() ? keyword : names.back().offset + 1, name);
+    if (std::any_of(names.begin(), names.end(), [&](const UsingName& other) { return other.name == name; })) {
+      return context_.Invalid(offset, "column name \"{}\" appears more than once in USING clause", name);
+    }
+    names.push_back({name, offset});
+  }
+  return names;
+}
+
+arrow::Result<std::vector<Binder::UsingName>> Binder::NaturalNames(const JoinSides& sides, int offset) {
+  std::vector<UsingName> names;
   const auto on_right = [&](const std::string& name) {
     for (const ScopeTable& table : sides.right.tables) {
       for (const ScopeColumn& column : table.columns) {
@@ -244,10 +276,10 @@ arrow::Result<std::vector<std::string>> Binder::NaturalNames(const JoinSides& si
     for (const ScopeColumn& column : table.columns) {
       const std::string& name = column.field->name();
       if (column.qualified_only || !on_right(name)) continue;
-      if (std::find(names.begin(), names.end(), name) != names.end()) {
+      if (std::any_of(names.begin(), names.end(), [&](const UsingName& other) { return other.name == name; })) {
         return context_.Invalid(offset, "common column name \"{}\" appears more than once in left table", name);
       }
-      names.push_back(name);
+      names.push_back({name, offset});
     }
   }
   return names;
@@ -272,20 +304,15 @@ arrow::Result<ScopeColumn*> Binder::ColumnForUsing(FromItem* side, const std::st
   return context_.Invalid(offset, "column \"{}\" specified in USING clause does not exist in {} table", name, side_name);
 }
 
-arrow::Result<Binder::FromItem> Binder::JoinUsing(JoinSides sides, std::vector<std::string> names, const Node& alias,
-                                                  int offset) {
+arrow::Result<Binder::FromItem> Binder::JoinUsing(JoinSides sides, const std::vector<UsingName>& names, const Node& alias) {
   const int left_width = Width(sides.left.plan);
   const JoinType type = sides.type;
   ScopeTable merged;
   std::vector<ExprPtr> equal;
   std::vector<ExprPtr> values;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (std::find(names.begin(), names.begin() + static_cast<ptrdiff_t>(i), names[i]) !=
-        names.begin() + static_cast<ptrdiff_t>(i)) {
-      return context_.Invalid(offset, "column name \"{}\" appears more than once in USING clause", names[i]);
-    }
-    ARROW_ASSIGN_OR_RAISE(ScopeColumn * left, ColumnForUsing(&sides.left, names[i], "left", offset));
-    ARROW_ASSIGN_OR_RAISE(ScopeColumn * right, ColumnForUsing(&sides.right, names[i], "right", offset));
+  for (const auto& [name, offset] : names) {
+    ARROW_ASSIGN_OR_RAISE(ScopeColumn * left, ColumnForUsing(&sides.left, name, "left", offset));
+    ARROW_ASSIGN_OR_RAISE(ScopeColumn * right, ColumnForUsing(&sides.right, name, "right", offset));
     const ExprPtr left_value = expr::MakeColumn(left->index, *left->field, {offset});
     const ExprPtr right_value = expr::MakeColumn(left_width + right->index, *right->field, {offset});
     const auto common = expr::CommonType({left->field->type(), right->field->type()});
@@ -309,23 +336,7 @@ arrow::Result<Binder::FromItem> Binder::JoinUsing(JoinSides sides, std::vector<s
   }
   FromItem joined = Combine(std::move(sides), SplitJoinCondition(expr::MakeAnd(std::move(equal)), left_width));
   if (names.empty()) return joined;
-
-  std::vector<ExprPtr> exprs = ColumnsOf(*joined.plan);
-  std::vector<std::string> column_names = joined.plan->schema()->field_names();
-  const size_t plain = exprs.size();
-  for (size_t i = 0; i < values.size(); ++i) {
-    ScopeColumn& column = merged.columns[i];
-    if (values[i]->kind() == expr::ExprKind::kColumn) {
-      column.index = static_cast<const expr::ColumnExpr&>(*values[i]).index();
-    } else {
-      column.index = static_cast<int>(exprs.size());
-      column_names.push_back(column.field->name());
-      exprs.push_back(values[i]);
-    }
-  }
-  if (exprs.size() > plain) {
-    joined.plan = std::make_shared<plan::ProjectNode>(joined.plan, std::move(exprs), std::move(column_names));
-  }
+  PlaceMerged(std::move(values), &merged, &joined.plan);
   if (alias) {
     ARROW_RETURN_NOT_OK(context_.OnlyFields(alias, {"aliasname"}));
     merged.qualifier = {std::string(alias.Text("aliasname"))};

@@ -136,10 +136,10 @@ TEST(BindJoin, Errors) {
   ExpectInvalid("SELECT s FROM l JOIN r ON »l.k", "argument of JOIN/ON must be type boolean, not type integer");
   ExpectInvalid("SELECT s FROM l JOIN r ON l.k »= r.w",
                 "operator does not exist: integer = text; no candidate matches the argument types, explicit casts may help");
-  ExpectInvalid("SELECT s FROM l JOIN r »USING (x)", "column \"x\" specified in USING clause does not exist in left table");
-  ExpectInvalid("SELECT s FROM l JOIN r »USING (s)", "column \"s\" specified in USING clause does not exist in right table");
-  ExpectInvalid("SELECT s FROM l JOIN r »USING (k, k)", "column name \"k\" appears more than once in USING clause");
-  ExpectInvalid("SELECT 1 FROM (l CROSS JOIN ns.v) JOIN (SELECT '1' AS k) q »USING (k)",
+  ExpectInvalid("SELECT s FROM l JOIN r USING (»x)", "column \"x\" specified in USING clause does not exist in left table");
+  ExpectInvalid("SELECT s FROM l JOIN r USING (»s)", "column \"s\" specified in USING clause does not exist in right table");
+  ExpectInvalid("SELECT s FROM l JOIN r USING (k, »k)", "column name \"k\" appears more than once in USING clause");
+  ExpectInvalid("SELECT 1 FROM (l CROSS JOIN ns.v) JOIN (SELECT '1' AS k) q USING (»k)",
                 "JOIN/USING types integer and text cannot be matched");
   ExpectInvalid("SELECT 1 FROM l x CROSS JOIN l y »NATURAL JOIN r",
                 "common column name \"k\" appears more than once in left table");

@@ -139,23 +139,13 @@ arrow::Result<ExprPtr> ExprBinder::BindQuantified(const Quantified& test) {
     return Call("not", {std::move(counterexample)}, offset);
   }
   ARROW_ASSIGN_OR_RAISE(ExprPtr decided, mark(test.all ? "not" : ""));
-  ARROW_RETURN_NOT_OK(AddScansAgain(*test.subquery, offset));
+  ARROW_RETURN_NOT_OK(context_.AddPlan(*test.subquery, offset));
   ARROW_ASSIGN_OR_RAISE(ExprPtr open, mark(test.all ? "is_not_true" : "is_not_false"));
   return context_.Position(
       expr::MakeCase({std::move(decided), std::move(open)},
                      {Boolean(!test.all, offset), expr::MakeLiteral(arrow::MakeNullScalar(arrow::boolean()))},
                      Boolean(test.all, offset), {offset}),
       offset);
-}
-
-arrow::Status ExprBinder::AddScansAgain(const plan::LogicalPlan& plan, int offset) {
-  ARROW_RETURN_NOT_OK(context_.AddPlanNodes(1, offset));
-  if (plan.kind() == plan::PlanKind::kScan) {
-    const auto& scan = static_cast<const plan::ScanNode&>(plan);
-    ARROW_RETURN_NOT_OK(context_.AddScan(*scan.source(), scan.table_name(), offset));
-  }
-  for (const PlanPtr& child : plan.children()) ARROW_RETURN_NOT_OK(AddScansAgain(*child, offset));
-  return arrow::Status::OK();
 }
 
 }  // namespace icebound::sql

@@ -76,6 +76,11 @@ class Binder {
   /// COPY (query) TO 'file' and COPY table TO 'file'.
   arrow::Result<plan::PlanPtr> BindCopy(const Node& copy);
 
+  /// CREATE [OR REPLACE] VIEW: the view's query, and its name.
+  arrow::Result<plan::PlanPtr> BindCreateView(const Node& view, std::vector<std::string>* name);
+  /// DROP VIEW: the names of the views that exist. `begin` is where the statement does.
+  arrow::Result<std::vector<std::vector<std::string>>> BindDropView(const Node& drop, int begin);
+
  private:
   /// A bound FROM clause.
   struct FromClause {
@@ -120,6 +125,12 @@ class Binder {
     int offset = -1;       ///< of the right side
   };
 
+  /// A column that USING or NATURAL merges.
+  struct UsingName {
+    std::string name;
+    int offset = -1;
+  };
+
   /// Where an expression of the query stands.
   ExprPlace PlaceOf(QueryCore* core, Clause clause) {
     return {*core->from.scope, clause, core->common_tables, &core->from.plan, core->aggregation.get()};
@@ -135,6 +146,8 @@ class Binder {
                                                              const QueryEnvironment& environment, int offset);
   arrow::Result<FromItem> BindTableFunction(const Node& node);
   arrow::Result<FromItem> BindPath(const Node& function, const Node& alias, int offset);
+  arrow::Result<FromItem> BindSeries(const Node& function, const Node& alias, int offset);
+  arrow::Result<plan::SeriesBounds> BindSeriesBounds(const Node& function, int offset);
   arrow::Result<FromItem> BindSubquery(const Node& node, const QueryEnvironment& environment);
   arrow::Result<plan::PlanPtr> ScanOf(std::shared_ptr<plan::TableSource> source, const std::string& name, int offset);
   arrow::Result<FromItem> Aliased(plan::PlanPtr plan, ScopeTable table, const Node& alias, int offset);
@@ -150,8 +163,9 @@ class Binder {
   /// A conjunct with subqueries over one side of an outer join, which it extends; `left` tells which.
   arrow::Result<expr::ExprPtr> BindOneSided(const Node& conjunct, std::string_view construct, JoinSides* sides,
                                             const QueryEnvironment& environment, bool* left);
-  arrow::Result<FromItem> JoinUsing(JoinSides sides, std::vector<std::string> names, const Node& alias, int offset);
-  arrow::Result<std::vector<std::string>> NaturalNames(const JoinSides& sides, int offset);
+  arrow::Result<FromItem> JoinUsing(JoinSides sides, const std::vector<UsingName>& names, const Node& alias);
+  arrow::Result<std::vector<UsingName>> UsingNames(const Node& join);
+  arrow::Result<std::vector<UsingName>> NaturalNames(const JoinSides& sides, int offset);
   arrow::Result<ScopeColumn*> ColumnForUsing(FromItem* side, const std::string& name, std::string_view side_name, int offset);
   FromItem Combine(JoinSides sides, expr::JoinCondition condition);
 

@@ -116,8 +116,6 @@ class ExprBinder {
   /// A mark: the subquery has a row for which the condition, over the rows' columns and then its own, is true.
   ExprResult Exists(const plan::PlanPtr& subquery, expr::ExprPtr condition, int offset);
   ExprResult Apply(plan::PlanPtr subquery, expr::JoinType type, expr::JoinCondition condition, int offset);
-  /// Counts the subquery's nodes and scans a second time.
-  arrow::Status AddScansAgain(const plan::LogicalPlan& plan, int offset);
 
   // bind_function.cc
   ExprResult BindFunction(const Node& node);

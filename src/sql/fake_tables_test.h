@@ -57,11 +57,22 @@ class FakeTables final : public plan::TableResolver {
     if (found == paths_.end()) return MakeError(ErrorKind::kNotFound, "no file matches '{}'", path);
     return found->second;
   }
+  plan::PlanPtr ResolveView(const std::vector<std::string>& parts) override {
+    const auto found = views.find(parts.back());
+    return parts.size() == 1 && found != views.end() ? found->second : nullptr;
+  }
+  arrow::Result<std::shared_ptr<plan::TableSource>> ResolveSeries(const plan::SeriesBounds& bounds) override {
+    last_series = bounds;
+    return std::make_shared<FakeTable>(arrow::schema({arrow::field("generate_series", bounds.start->type, false)}), true);
+  }
   std::vector<std::string> TableNames() const override {
     std::vector<std::string> names;
     for (const auto& entry : tables_) names.push_back(entry.first);
     return names;
   }
+
+  std::map<std::string, plan::PlanPtr> views;
+  plan::SeriesBounds last_series;
 
  private:
   std::map<std::string, std::shared_ptr<plan::TableSource>> tables_;

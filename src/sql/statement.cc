@@ -25,7 +25,6 @@ constexpr std::array kUnsupportedStatements = {
     StatementName{"MergeStmt", "MERGE"},
     StatementName{"CreateStmt", "CREATE TABLE"},
     StatementName{"CreateTableAsStmt", "CREATE TABLE AS"},
-    StatementName{"ViewStmt", "CREATE VIEW"},
     StatementName{"DropStmt", "DROP"},
     StatementName{"AlterTableStmt", "ALTER TABLE"},
     StatementName{"TruncateStmt", "TRUNCATE"},
@@ -61,6 +60,16 @@ class StatementBinder {
     if (node.Is("CopyStmt")) {
       bound.kind = StatementKind::kCopy;
       ARROW_ASSIGN_OR_RAISE(bound.plan, binder_.BindCopy(node));
+      return bound;
+    }
+    if (node.Is("ViewStmt")) {
+      bound.kind = StatementKind::kCreateView;
+      ARROW_ASSIGN_OR_RAISE(bound.plan, binder_.BindCreateView(node, &bound.views.emplace_back()));
+      return bound;
+    }
+    if (node.Is("DropStmt") && node.Text("removeType") == "OBJECT_VIEW") {
+      bound.kind = StatementKind::kDropView;
+      ARROW_ASSIGN_OR_RAISE(bound.views, binder_.BindDropView(node, begin));
       return bound;
     }
     if (!node.Is("SelectStmt")) return Unsupported(node, begin);

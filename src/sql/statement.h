@@ -41,13 +41,20 @@ struct BindOptions {
   size_t offset_in_whole = 0;  ///< bytes
 };
 
-enum class StatementKind { kQuery, kCopy };
+enum class StatementKind {
+  kQuery,
+  kCopy,
+  kCreateView,  ///< keep `plan` as the view views.front(), in place of one of that name: ResolveView gives it from now on
+  kDropView,    ///< forget the views; there is no plan
+};
 
 struct BoundStatement {
   StatementKind kind = StatementKind::kQuery;
   bool explain = false;  ///< EXPLAIN: show the plan instead of running it
   bool analyze = false;  ///< EXPLAIN ANALYZE: run it and show what happened
   plan::PlanPtr plan;    ///< not optimized yet
+  /// Names of views, each in its parts. All checks are done: the one to create is free or to be replaced, those to drop exist.
+  std::vector<std::vector<std::string>> views;
 };
 
 /// Binds one statement. Errors are kInvalidInput or kUnsupported and point at line, column and a caret (see sql_error.h); errors

@@ -37,7 +37,7 @@ TEST(Unsupported, ThingsInFrom) {
   for (const Case& test : std::vector<Case>{
            {"SELECT 1 FROM ONLY »t", "FROM ONLY"},
            {"SELECT 1 FROM t »TABLESAMPLE SYSTEM (10)", "TABLESAMPLE"},
-           {"SELECT 1 FROM »generate_series(1, 2)", "the table function generate_series"},
+           {"SELECT 1 FROM »unnest(1, 2)", "the table function unnest"},
            {"SELECT 1 FROM »generate_series(1, 2) WITH ORDINALITY", "WITH ORDINALITY"},
            {"SELECT 1 FROM ROWS FROM (»f(1), g(2))", "ROWS FROM"},
            {"SELECT 1 FROM »f(1) AS x(a int)", "column definitions after a table function"},
@@ -115,7 +115,8 @@ TEST(Unsupported, Statements) {
            {"»MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE", "MERGE"},
            {"»CREATE TABLE x (a int)", "CREATE TABLE"},
            {"»CREATE TABLE x AS SELECT 1", "CREATE TABLE AS"},
-           {"»CREATE VIEW x AS SELECT 1", "CREATE VIEW"},
+           {"CREATE RECURSIVE VIEW x (a) AS SELECT »1", "WITH RECURSIVE"},
+           {"»DROP MATERIALIZED VIEW x", "DROP"},
            {"»DROP TABLE t", "DROP"},
            {"»ALTER TABLE t ADD a int", "ALTER TABLE"},
            {"»TRUNCATE t", "TRUNCATE"},

@@ -42,7 +42,11 @@ arrow::Status BlockMatcher::Start(const ProbeBlock& block, int build_side, const
   weighs_build_rows_ = tables.widest_row_bytes * pairs_max_ > kBytesSlack * context.batch_bytes;
   // Without repetition the probe rows of a block come out once, and a block is no larger than a batch.
   weighs_probe_rows_ = tables.may_repeat && plan_.side(probe_side()).has_variable_rows();
-  return weighs_probe_rows_ ? MeasureProbeRows() : arrow::Status::OK();
+  if (weighs_probe_rows_) ARROW_RETURN_NOT_OK(MeasureProbeRows());
+  if (!loops()) return arrow::Status::OK();
+  loop_matches_ = {};
+  // Every row has the same chain, but for those that match nothing.
+  return loop_.Start(block.source, block.chosen, block.rows, build_side, heads_.empty() ? nullptr : heads_[0]);
 }
 
 arrow::Status BlockMatcher::MeasureProbeRows() {
@@ -109,6 +113,32 @@ bool BlockMatcher::IsSettled(int32_t probe_row, const uint8_t* build_row) const 
   return !plan_.rules.emits_pairs && ReadFlag(build_row);
 }
 
+bool BlockMatcher::BuildRow(const uint8_t* row) const {
+  return !plan_.rules.emits_pairs && plan_.rules.HasFate(build_side_) && ReadFlag(row);
+}
+
+/// The next pairs that match, up to a batch.
+arrow::Status BlockMatcher::CollectLoop() {
+  pair_rows_.clear();
+  pair_build_.clear();
+  const JoinSide& side = plan_.side(build_side_);
+  int64_t bytes = 0;
+  while (true) {
+    if (loop_matches_.empty()) {
+      ARROW_ASSIGN_OR_RAISE(loop_matches_, loop_.Next(*this));
+      if (loop_matches_.empty()) return arrow::Status::OK();
+    }
+    const MatchedPair pair = loop_matches_.front();
+    if (weighs_build_rows_) bytes += side.RowBytes(pair.build_row);
+    if (weighs_probe_rows_) bytes += probe_bytes_[static_cast<size_t>(pair.probe_row)];
+    const auto pairs = static_cast<int64_t>(pair_rows_.size());
+    if (pairs == pairs_max_ || (pairs > 0 && bytes > plan_.context->batch_bytes)) return arrow::Status::OK();
+    loop_matches_ = loop_matches_.subspan(1);
+    pair_rows_.push_back(pair.probe_row);
+    pair_build_.push_back(pair.build_row);
+  }
+}
+
 /// The next candidates, up to a batch.
 void BlockMatcher::Collect() {
   pair_rows_.clear();
@@ -169,11 +199,16 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> BlockMatcher::MakePairs() {
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> BlockMatcher::NextPairs() {
   while (true) {
     ARROW_RETURN_NOT_OK(plan_.context->cancellation.Check());
-    Collect();
+    if (loops()) {
+      ARROW_RETURN_NOT_OK(CollectLoop());
+    } else {
+      Collect();
+    }
     if (pair_rows_.empty()) return nullptr;
-    if (plan_.residual == nullptr) {
+    if (plan_.residual == nullptr || loops()) {
       const bool must_note = plan_.rules.HasFate(build_side_) || plan_.rules.HasFate(probe_side());
       for (size_t i = 0; must_note && i < pair_rows_.size(); ++i) ARROW_RETURN_NOT_OK(NotePair(pair_rows_[i], pair_build_[i]));
+      if (!plan_.rules.emits_pairs) continue;
       return MakePairs();
     }
     ARROW_ASSIGN_OR_RAISE(const auto pairs, MakePairs());

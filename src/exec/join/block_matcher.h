@@ -10,6 +10,8 @@
 //   3. With a residual condition: the pairs are made, the condition evaluated on them by columns, and the rest goes on.
 //   4. Matches are noted: in `matched` of the probe row, in the match flag of the build row.
 //   5. At last the probe rows whose fate is decided now (`decides_fates`) come out alone.
+// Without keys there is one chain, of all build rows, and a condition is evaluated before pairs are made (nested_loop.h).
+//
 // Where only the fates count (semi, anti, mark) no pairs are made unless a residual asks for them.
 #pragma once
 
@@ -24,6 +26,7 @@
 #include "exec/join/join_output.h"
 #include "exec/join/join_plan.h"
 #include "exec/join/join_table.h"
+#include "exec/join/nested_loop.h"
 
 namespace icebound::exec::join {
 
@@ -49,9 +52,9 @@ struct ProbeBlock {
 };
 
 /// Not thread safe: one a stream.
-class BlockMatcher {
+class BlockMatcher : private NestedLoop::Settled {
  public:
-  BlockMatcher(JoinPlan* plan, JoinOutput* output) : plan_(*plan), output_(*output) {}
+  BlockMatcher(JoinPlan* plan, JoinOutput* output) : plan_(*plan), output_(*output), loop_(plan, output) {}
 
   /// `build_side` says which side the tables hold. What the block points at must stay until Next has given null.
   arrow::Status Start(const ProbeBlock& block, int build_side, const BuildTables& tables);
@@ -64,6 +67,10 @@ class BlockMatcher {
   void Collect();
   arrow::Status NotePair(int32_t probe_row, uint8_t* build_row);
   bool IsSettled(int32_t probe_row, const uint8_t* build_row) const;
+  bool ProbeRow(int32_t row) const override { return stops_at_match_ && block_.matched[row] != 0; }
+  bool BuildRow(const uint8_t* row) const override;
+  bool loops() const { return plan_.is_keyless && plan_.residual != nullptr; }
+  arrow::Status CollectLoop();
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> NextPairs();
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> MakePairs();
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> MakeFates();
@@ -73,6 +80,8 @@ class BlockMatcher {
   ProbeBlock block_;
   BuildTables tables_;
   int build_side_ = 1;
+  NestedLoop loop_;
+  std::span<const MatchedPair> loop_matches_;  // found, and not yet in a batch
   bool pairs_done_ = true;
   bool fates_done_ = true;
   bool stops_at_match_ = false;  // a probe row needs one match only

@@ -58,7 +58,6 @@ HashJoin::~HashJoin() {
 }
 
 arrow::Result<std::unique_ptr<HashJoin>> HashJoin::Make(HashJoinOptions options) {
-  if (options.condition.keys.empty()) return MakeError(ErrorKind::kInternal, "a hash join needs a key");
   const JoinRules rules(options.type);
   if (rules.knows_nulls && (options.condition.keys.size() != 1 || options.condition.residual != nullptr)) {
     return MakeError(ErrorKind::kInternal, "{} takes one key and no other condition", expr::JoinTypeName(options.type));
@@ -94,7 +93,8 @@ arrow::Status HashJoin::MakeSides(const HashJoinOptions& options) {
   arrow::FieldVector fields = left.schema()->fields();
   for (const auto& field : right.schema()->fields()) fields.push_back(field);
   plan_.pair_schema = arrow::schema(std::move(fields));
-  may_filter_ = plan_.rules.DropsUnmatched(1 - plan_.build_side);
+  plan_.is_keyless = options.condition.keys.empty();
+  may_filter_ = !plan_.is_keyless && plan_.rules.DropsUnmatched(1 - plan_.build_side);
   return arrow::Status::OK();
 }
 
@@ -114,7 +114,8 @@ void HashJoin::ChooseSizes(int workers) {
   const int64_t held_bytes_max = HeldBytesMax();
   const int64_t chunk_bytes_min = held_bytes_max < kTinyBytes ? kTinyChunkBytes : kChunkBytesMin;
   const int64_t chunks_bytes = held_bytes_max / kChunksPart;
-  bits_ = RowPartitions::kBitsMax;
+  // A forced spill writes every chunk after every batch: with many partitions a block a row.
+  bits_ = plan_.is_keyless ? 0 : (plan_.context->force_spill ? 2 : RowPartitions::kBitsMax);
   while (bits_ > 2 && (workers * chunk_bytes_min << bits_) > chunks_bytes) --bits_;
   chunk_bytes_ =
       std::clamp((chunks_bytes / workers >> bits_) / kTinyChunkBytes * kTinyChunkBytes, chunk_bytes_min, kChunkBytesMax);
@@ -349,6 +350,7 @@ arrow::Status HashJoin::FinishProbing() {
       continue;
     }
     JoinPair pair;
+    pair.is_stuck = plan_.is_keyless;
     ARROW_ASSIGN_OR_RAISE(pair.rows[static_cast<size_t>(plan_.build_side)], build_->TakeSpilled(p));
     if (spilled_probe_ != nullptr) {
       ARROW_ASSIGN_OR_RAISE(pair.rows[static_cast<size_t>(1 - plan_.build_side)], spilled_probe_->TakeSpilled(p));

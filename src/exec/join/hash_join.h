@@ -7,18 +7,20 @@
 //
 //   1. Build (row_partitions.h). Rows of the build side are packed, keys first, into up to 64 partitions by the highest bits of
 //      their hashes. When memory is refused the largest partition goes to disk, and what comes for it later follows.
-//   2. Between build and probe nothing but kept rows is held, and the ledger may ask for those: the other input is prepared now, and
-//      it may be a join or a sort itself.
-//   3. Probe (block_matcher.h). Tables are made over the partitions in memory. Rows of the other side are matched at once if their
-//      partition is there; others are written, as packed rows, to the file of their partition. A Bloom filter and the ranges of the
-//      keys, of the whole build side, drop rows that match nothing before they are packed, where the join type allows it.
+//   2. Between build and probe nothing but kept rows is held, and the ledger may ask for those: the other input is prepared now,
+//      and it may be a join or a sort itself.
+//   3. Probe (block_matcher.h). Tables are made over the partitions in memory. Rows of the other side are matched at once if
+//      their partition is there; others are written, as packed rows, to the file of their partition. A Bloom filter and the
+//      ranges of the keys, of the whole build side, drop rows that match nothing before they are packed, where the join type
+//      allows it.
 //   4. Pairs (pair_join.h). When all streams have probed, memory is freed, and the streams share the spilled partitions: a pair
 //      each, split again or gone over in chunks when it does not fit. Every row is written once for each time it is split.
 //
-// Memory contract. All is charged to one spillable consumer, through a purse that keeps what comes back (sort_budget.h). The build
-// side takes what the ledger lends, but leaves kLeftPart of what is free to the other input's scan and to the operators above. Each
-// phase takes its floor before it begins: build, a chunk for each worker and partition; probe, a chunk for each stream and spilled
-// partition, for which more partitions are spilled if need be; pairs, some blocks. So it ends whatever the volumes are.
+// Memory contract. All is charged to one spillable consumer, through a purse that keeps what comes back (sort_budget.h). The
+// build side takes what the ledger lends, but leaves kLeftPart of what is free to the other input's scan and to the operators
+// above. Each phase takes its floor before it begins: build, a chunk for each worker and partition; probe, a chunk for each
+// stream and spilled partition, for which more partitions are spilled if need be; pairs, some blocks. So it ends whatever the
+// volumes are.
 //
 // Worked example: 15M rows of 70 bytes to build, limit 256 MiB, two threads, 231 MiB of grants: 138 MiB may be held, so 8 of 64
 // partitions stay in memory. The other side has 60M rows of 26 bytes, of which 7/8, 1.4 GB, are written. A pair is 16 MiB of rows
@@ -57,8 +59,8 @@ struct HashJoinOptions {
   std::shared_ptr<arrow::Schema> output;
 };
 
-/// AppendBuild and FinishBuildWorker: a thread each worker. Streams: a thread each. The rest: the coordinating thread. Destroy the
-/// streams before the join.
+/// AppendBuild and FinishBuildWorker: a thread each worker. Streams: a thread each. The rest: the coordinating thread. Destroy
+/// the streams before the join.
 class HashJoin final : public memory::Reclaimer {
  public:
   static arrow::Result<std::unique_ptr<HashJoin>> Make(HashJoinOptions options);
@@ -69,7 +71,8 @@ class HashJoin final : public memory::Reclaimer {
   arrow::Status FinishBuildWorker(int worker);
   arrow::Status FinishBuild();
 
-  /// Whether anything can come out for rows of the other side: false when nothing was built and nothing is emitted without a match.
+  /// Whether anything can come out for rows of the other side: false when nothing was built and nothing is emitted without a
+  /// match.
   bool NeedsProbe() const;
 
   /// Takes the other side's operator, prepared; null when NeedsProbe is false.

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/join/hash_join_operator.h"
 
-#include <arrow/compute/cast.h>
 #include <gmock/gmock.h>
 
-#include "exec/join/hash_join.h"
 #include "exec/join/join_testing.h"
-#include "icebound/error.h"
 #include "row/hash.h"
 
 namespace icebound::exec {
@@ -14,167 +11,14 @@ namespace {
 
 using namespace join::test;  // NOLINT: this folder's own
 
-/// How much memory there is, and what that does to a join of some thousand rows.
-struct Way {
-  std::string name;
-  int64_t granted_bytes;
-  bool force_spill;
-  int threads;
-  bool build_left;
-};
-
-std::vector<Way> AllWays() {
-  std::vector<Way> ways;
-  for (const bool build_left : {false, true}) {
-    for (const int threads : {1, 2}) {
-      const std::string suffix = std::string(threads == 1 ? "OneThread" : "TwoThreads") + (build_left ? "Left" : "Right");
-      ways.push_back({"InMemory" + suffix, 48 * kMiB, false, threads, build_left});
-      ways.push_back({"OneSpill" + suffix, 1 * kMiB, false, threads, build_left});
-      ways.push_back({"ManySpills" + suffix, kMiB / 2, false, threads, build_left});
-      ways.push_back({"SpillAfterEachBatch" + suffix, 48 * kMiB, true, threads, build_left});
-    }
-  }
-  return ways;
-}
-
-/// A join to run, and what the model thinks of it.
-struct Case {
-  Table left;
-  Table right;
-  expr::JoinCondition condition;
-  Matches matches;
-  int left_key = -1;  // the only key, when the null-aware types may be asked for
-  int right_key = -1;
-};
-
-struct RunStats {
-  int64_t spilled_bytes = 0;
-  int64_t spill_levels = 0;
-  int64_t peak_bytes = 0;
-  int64_t rows = 0;
-};
-
-arrow::Result<std::unique_ptr<HashJoinOperator>> MakeJoin(World* world, const Table& left, const Table& right, JoinType type,
-                                                          const expr::JoinCondition& condition, bool build_left, int streams) {
-  return HashJoinOperator::Make(&world->context,
-                                std::make_unique<BatchesOperator>(&world->context, left.schema, left.batches, streams),
-                                std::make_unique<BatchesOperator>(&world->context, right.schema, right.batches, streams), type,
-                                condition, build_left, OutputSchema(left, right, type));
-}
-
-arrow::Result<arrow::RecordBatchVector> RunJoin(World* world, const Case& test, JoinType type, bool build_left, int streams,
-                                                RunStats* stats = nullptr) {
-  ARROW_ASSIGN_OR_RAISE(auto join, MakeJoin(world, test.left, test.right, type, test.condition, build_left, streams));
-  ARROW_RETURN_NOT_OK(join->Prepare());
-  ARROW_ASSIGN_OR_RAISE(auto output, ReadAll(world, join.get()));
-  if (stats != nullptr) {
-    stats->spilled_bytes = join->metrics().spilled_bytes;
-    stats->spill_levels = join->metrics().spill_levels;
-    stats->peak_bytes = join->metrics().peak_bytes;
-    stats->rows = join->metrics().rows;
-  }
-  return output;
-}
-
-/// Columns: k int32, s text, d decimal, x double, n int64 (the row's number), w text of any length.
-Table RandomTable(Random& random, int64_t rows, int64_t key_values, double nulls, bool as_dictionary) {
-  const auto maybe = [&](auto value) -> std::optional<decltype(value)> {
-    if (std::uniform_real_distribution<>(0, 1)(random) < nulls) return std::nullopt;
-    return value;
-  };
-  arrow::Decimal128Builder decimals(arrow::decimal128(15, 2));
-  arrow::DoubleBuilder doubles;
-  const std::vector<double> values = {0.0, -0.0, 1.5, std::nan(""), -std::nan(""), INFINITY};
-  for (int64_t i = 0; i < rows; ++i) {
-    const auto decimal = maybe(Uniform(random, -2, 2));
-    EXPECT_TRUE((decimal ? decimals.Append(arrow::Decimal128(*decimal)) : decimals.AppendNull()).ok());
-    const auto number = maybe(values[static_cast<size_t>(Uniform(random, 0, 5))]);
-    EXPECT_TRUE((number ? doubles.Append(*number) : doubles.AppendNull()).ok());
-  }
-  auto texts = Texts(rows, [&](int64_t) { return maybe(std::string(static_cast<size_t>(Uniform(random, 0, 3)), 'a')); });
-  if (as_dictionary) texts = arrow::compute::Cast(*texts, arrow::dictionary(arrow::int32(), arrow::utf8())).ValueOrDie();
-  arrow::ArrayVector columns = {
-      Integers(
-          rows, [&](int64_t) { return maybe(Uniform(random, 0, key_values - 1)); }, arrow::int32()),
-      texts,
-      decimals.Finish().ValueOrDie(),
-      doubles.Finish().ValueOrDie(),
-      Integers(rows, [&](int64_t i) { return std::optional<int64_t>(i); }),
-      Texts(rows, [&](int64_t) { return maybe(std::string(static_cast<size_t>(Uniform(random, 0, 120)), 'w')); })};
-  return MakeTable(
-      {arrow::field("k", arrow::int32()), arrow::field("s", texts->type()), arrow::field("d", arrow::decimal128(15, 2)),
-       arrow::field("x", arrow::float64()), arrow::field("n", arrow::int64(), false), arrow::field("w", arrow::utf8())},
-      std::move(columns), Uniform(random, 40, 130));
-}
-
-constexpr int kK = 0;
-constexpr int kS = 1;
-constexpr int kD = 2;
-constexpr int kX = 3;
-constexpr int kN = 4;
-
-bool EqualText(const ModelRow& left, const ModelRow& right, int column) {
-  const auto& a = left[static_cast<size_t>(column)];
-  const auto& b = right[static_cast<size_t>(column)];
-  return a.has_value() && b.has_value() && *a == *b;
-}
-
-bool EqualDouble(const ModelRow& left, const ModelRow& right, int column) {
-  const auto& a = left[static_cast<size_t>(column)];
-  const auto& b = right[static_cast<size_t>(column)];
-  if (!a.has_value() || !b.has_value()) return false;
-  const double x = std::stod(*a);
-  const double y = std::stod(*b);
-  return x == y || (std::isnan(x) && std::isnan(y));
-}
-
-bool NotDistinct(const ModelRow& left, const ModelRow& right, int column) {
-  return left[static_cast<size_t>(column)] == right[static_cast<size_t>(column)];
-}
-
-class HashJoinTest : public ::testing::TestWithParam<Way> {
- protected:
-  void Check(const Case& test) {
-    const join::test::ModelJoin model(test.left, test.right, test.matches);
-    for (const JoinType type : AllJoinTypes()) {
-      const bool knows_nulls = type == JoinType::kLeftAntiNulls || type == JoinType::kLeftMarkNulls;
-      if (knows_nulls && test.left_key < 0) continue;
-      SCOPED_TRACE(expr::JoinTypeName(type));
-      World world(GetParam().granted_bytes, GetParam().threads);
-      world.context.force_spill = GetParam().force_spill;
-      world.context.batch_rows = 100;
-      world.context.batch_bytes = 16 << 10;
-      {
-        const auto output = RunJoin(&world, test, type, GetParam().build_left, GetParam().threads, &stats_);
-        if (type == JoinType::kLeftSingle && model.HasSecondMatch()) {
-          EXPECT_EQ(GetErrorKind(output.status()), ErrorKind::kExecution) << output.status().ToString();
-          EXPECT_THAT(output.status().message(), ::testing::HasSubstr("more than one row returned by a subquery"));
-        } else {
-          ASSERT_OK(output.status());
-          ExpectSameRows(SortedTexts(*output), model.Expected(type, test.left_key, test.right_key));
-          EXPECT_EQ(stats_.rows, static_cast<int64_t>(model.Expected(type, test.left_key, test.right_key).size()));
-        }
-        if (GetParam().force_spill && test.left.rows() > 0 && test.right.rows() > 0) {
-          EXPECT_GE(stats_.spill_levels, 1);
-        }
-        spill_levels_ = std::max(spill_levels_, stats_.spill_levels);
-      }
-      world.ExpectNothingHeld();
-    }
-  }
-
-  bool in_memory() const { return GetParam().granted_bytes == 48 * kMiB && !GetParam().force_spill; }
-
-  RunStats stats_;
-  int64_t spill_levels_ = 0;
-};
+using HashJoinTest = JoinTest<HashJoinOperator>;
 
 INSTANTIATE_TEST_SUITE_P(Ways, HashJoinTest, ::testing::ValuesIn(AllWays()), [](const auto& info) { return info.param.name; });
 
 TEST_P(HashJoinTest, OneIntegerKey) {
   Random random(1);
   for (const double nulls : {0.0, 0.02}) {
-    Case test{RandomTable(random, 1500, 700, nulls, false), RandomTable(random, 1300, 700, nulls, false), {}, {}, kK, kK};
+    Case test{RandomTable(random, 1000, 500, nulls, false), RandomTable(random, 900, 500, nulls, false), {}, {}, kK, kK};
     test.condition.keys.push_back({ColumnOf(test.left, kK), ColumnOf(test.right, kK)});
     test.matches = [](const ModelRow& l, const ModelRow& r) { return EqualText(l, r, kK); };
     Check(test);
@@ -228,17 +72,13 @@ TEST_P(HashJoinTest, Residual) {
 
 TEST_P(HashJoinTest, OneKeyHasNearlyAll) {
   Random random(6);
-  Case test{RandomTable(random, 900, 1, 0.05, false), RandomTable(random, 500, 1, 0, false), {}, {}, kK, kK};
+  Case test{RandomTable(random, 250, 1, 0.05, false), RandomTable(random, 200, 1, 0, false), {}, {}};
   test.condition.keys = {{ColumnOf(test.left, kK), ColumnOf(test.right, kK)}};
-  test.matches = [](const ModelRow& l, const ModelRow& r) { return EqualText(l, r, kK); };
-  // 450 000 pairs are too many for the model's texts; a residual leaves few.
+  // All pairs are too many for the model's texts; a residual leaves few.
   const auto right_n = expr::MakeColumn(6 + kN, *test.right.schema->field(kN));
-  ASSERT_OK_AND_ASSIGN(const auto equal, expr::MakeCall("=", {ColumnOf(test.left, kN), right_n}));
-  Case few = test;
-  few.left_key = few.right_key = -1;
-  few.condition.residual = equal;
-  few.matches = [](const ModelRow& l, const ModelRow& r) { return EqualText(l, r, kK) && EqualText(l, r, kN); };
-  Check(few);
+  ASSERT_OK_AND_ASSIGN(test.condition.residual, expr::MakeCall("=", {ColumnOf(test.left, kN), right_n}));
+  test.matches = [](const ModelRow& l, const ModelRow& r) { return EqualText(l, r, kK) && EqualText(l, r, kN); };
+  Check(test);
 }
 
 TEST_P(HashJoinTest, EmptySides) {
@@ -249,14 +89,13 @@ TEST_P(HashJoinTest, EmptySides) {
     Case test{left, right, {}, {}, kK, kK};
     test.condition.keys = {{ColumnOf(left, kK), ColumnOf(right, kK)}};
     test.matches = [](const ModelRow&, const ModelRow&) { return false; };
-    // The model takes the width of a row from the rows.
-    const join::test::ModelJoin model(left, right, test.matches);
     for (const JoinType type : AllJoinTypes()) {
       SCOPED_TRACE(expr::JoinTypeName(type));
       World world(GetParam().granted_bytes, GetParam().threads);
       world.context.force_spill = GetParam().force_spill;
       {
-        ASSERT_OK_AND_ASSIGN(const auto output, RunJoin(&world, test, type, GetParam().build_left, GetParam().threads));
+        ASSERT_OK_AND_ASSIGN(const auto output,
+                             RunJoin<HashJoinOperator>(&world, test, type, GetParam().build_left, GetParam().threads));
         int64_t rows = 0;
         for (const auto& batch : output) rows += batch->num_rows();
         EXPECT_EQ(rows, [&] {
@@ -268,6 +107,295 @@ TEST_P(HashJoinTest, EmptySides) {
       world.ExpectNothingHeld();
     }
   }
+}
+
+TEST_P(HashJoinTest, ItDoesSpill) {
+  Random random(8);
+  Case test{RandomTable(random, 300, 700, 0, false), RandomTable(random, 300, 700, 0, false), {}, {}};
+  (GetParam().build_left ? test.left : test.right) = RandomTable(random, 9000, 700, 0, false);
+  test.condition.keys = {{ColumnOf(test.left, kN), ColumnOf(test.right, kN)}};
+  test.matches = [](const ModelRow& l, const ModelRow& r) { return EqualText(l, r, kN); };
+  const ModelJoin model(test.left, test.right, test.matches);
+  CheckType(test, model, JoinType::kFull);
+  if (!in_memory()) {
+    EXPECT_GE(spill_levels_, 1);
+  }
+}
+
+// --- one thing at a time -----------------------------------------------------------------------------------------------------
+
+/// Integers only: k, the key, and n, the row's number, with ballast of `text_bytes` when more than 0.
+Table KeyTable(int64_t rows, const std::function<std::optional<int64_t>(int64_t)>& key, int64_t text_bytes = 0) {
+  arrow::ArrayVector columns = {Integers(rows, key), Integers(rows, [](int64_t i) { return std::optional<int64_t>(i); })};
+  arrow::FieldVector fields = {arrow::field("k", arrow::int64()), arrow::field("n", arrow::int64(), false)};
+  if (text_bytes > 0) {
+    columns.push_back(Texts(rows, [&](int64_t) { return std::string(static_cast<size_t>(text_bytes), 't'); }));
+    fields.push_back(arrow::field("t", arrow::utf8()));
+  }
+  return MakeTable(std::move(fields), std::move(columns), 8192);
+}
+
+struct Counted {
+  int64_t rows = 0;
+  int64_t batches = 0;
+  int64_t spilled_bytes = 0;
+  int64_t peak_bytes = 0;
+};
+
+/// Runs a join and only counts its rows.
+arrow::Result<Counted> CountJoin(World* world, const Case& test, JoinType type, bool build_left, int streams = 2) {
+  ARROW_ASSIGN_OR_RAISE(auto join,
+                        MakeJoin<HashJoinOperator>(world, test.left, test.right, type, test.condition, build_left, streams));
+  ARROW_RETURN_NOT_OK(join->Prepare());
+  std::atomic<int64_t> rows{0};
+  std::atomic<int64_t> batches{0};
+  ARROW_RETURN_NOT_OK(DrainInParallel(&world->context, join.get(), [&](int, BatchStream* stream) -> arrow::Status {
+    while (true) {
+      ARROW_ASSIGN_OR_RAISE(const auto batch, stream->Next());
+      if (batch == nullptr) return arrow::Status::OK();
+      rows += batch->num_rows();
+      ++batches;
+    }
+  }));
+  return Counted{rows, batches, join->metrics().spilled_bytes, join->metrics().peak_bytes};
+}
+
+Case KeyCase(Table left, Table right) {
+  Case test{std::move(left), std::move(right), {}, {}};
+  test.condition.keys = {{ColumnOf(test.left, 0), ColumnOf(test.right, 0)}};
+  return test;
+}
+
+// A filter made from the part of the build side that stayed in memory lost rows of a semi join elsewhere.
+TEST(HashJoin, FilterSeesTheWholeBuildSide) {
+  const Table few_keys = KeyTable(300'000, [](int64_t i) { return i % 25; });
+  const Case same = KeyCase(few_keys, few_keys);
+  for (const bool build_left : {false, true}) {
+    World world(4 * kMiB, 1);
+    ASSERT_OK_AND_ASSIGN(const Counted counted, CountJoin(&world, same, JoinType::kLeftSemi, build_left, 1));
+    EXPECT_EQ(counted.rows, 300'000);
+    EXPECT_GT(counted.spilled_bytes, 0);
+  }
+  const Case half =
+      KeyCase(KeyTable(200'000, [](int64_t i) { return i % 4000; }), KeyTable(
+                                                                         100'000, [](int64_t i) { return i % 2000; }, 16));
+  for (const bool build_left : {false, true}) {
+    World world(3 * kMiB, 1);
+    ASSERT_OK_AND_ASSIGN(const Counted counted, CountJoin(&world, half, JoinType::kLeftSemi, build_left, 1));
+    EXPECT_EQ(counted.rows, 100'000);
+    EXPECT_GT(counted.spilled_bytes, 0);
+  }
+}
+
+TEST(HashJoin, FilterDropsRowsBeforeTheyAreWritten) {
+  // One in a hundred of the left rows has a match, within the range of the keys and far from it.
+  const auto right = KeyTable(
+      20'000, [](int64_t i) { return i * 100; }, 200);
+  for (const int64_t step : {1, 1000}) {
+    const Case test = KeyCase(KeyTable(400'000, [&](int64_t i) { return i * step; }), right);
+    World world(3 * kMiB, 2);
+    ASSERT_OK_AND_ASSIGN(const Counted counted, CountJoin(&world, test, JoinType::kInner, /*build_left=*/false));
+    EXPECT_EQ(counted.rows, step == 1 ? 4'000 : 2'000);
+    // The build side was written, and no more than a part of the 400'000 rows of 26 bytes.
+    EXPECT_LT(counted.spilled_bytes, 6 * kMiB);
+    ASSERT_OK_AND_ASSIGN(const Counted all, CountJoin(&world, test, JoinType::kLeft, /*build_left=*/false));
+    EXPECT_EQ(all.rows, 400'000);
+  }
+}
+
+// One key group larger than memory, and only its first rows pass the residual: what a spilled group forgot elsewhere.
+TEST(HashJoin, ResidualTrueForTheFirstRowsOfALargeGroup) {
+  constexpr int64_t kRows = 100'000;
+  Case test = KeyCase(KeyTable(40, [](int64_t) { return 7; }), KeyTable(kRows, [](int64_t) { return 7; }));
+  const auto right_n = expr::MakeColumn(3, *test.right.schema->field(1));
+  ASSERT_OK_AND_ASSIGN(test.condition.residual, expr::MakeCall("=", {ColumnOf(test.left, 1), right_n}));
+  test.left = KeyTable(40, [](int64_t) { return 7; });
+  for (const bool build_left : {false, true}) {
+    for (const auto& [type, rows] : {std::pair{JoinType::kLeftAnti, int64_t{0}},
+                                     {JoinType::kLeftSemi, 40},
+                                     {JoinType::kLeftMark, 40},
+                                     {JoinType::kInner, 40},
+                                     {JoinType::kRight, kRows}}) {
+      SCOPED_TRACE(expr::JoinTypeName(type));
+      World world(kMiB, 2);
+      world.context.batch_rows = 1024;
+      ASSERT_OK_AND_ASSIGN(const Counted counted, CountJoin(&world, test, type, build_left));
+      EXPECT_EQ(counted.rows, rows);
+    }
+  }
+}
+
+// One key has the whole build side, eight times what there is: splitting can never help.
+TEST(HashJoin, EqualKeysAtAnEighthOfTheirSize) {
+  constexpr int64_t kRows = 200'000;  // 34 bytes each
+  const Case test =
+      KeyCase(KeyTable(1000, [](int64_t i) { return i < 3 ? 7 : i + 1000; }), KeyTable(kRows, [](int64_t) { return 7; }));
+  for (const bool build_left : {false, true}) {
+    for (const int threads : {1, 2}) {
+      World world(kRows * 34 / 8, threads);
+      world.context.batch_rows = 1024;
+      world.context.batch_bytes = 64 << 10;
+      ASSERT_OK_AND_ASSIGN(Counted counted, CountJoin(&world, test, JoinType::kInner, build_left));
+      EXPECT_EQ(counted.rows, 3 * kRows);
+      ASSERT_OK_AND_ASSIGN(counted, CountJoin(&world, test, JoinType::kFull, build_left));
+      EXPECT_EQ(counted.rows, 3 * kRows + 997);
+      if (!build_left) {
+        EXPECT_GT(counted.spilled_bytes, 0);
+      }
+    }
+  }
+}
+
+TEST(HashJoin, EqualKeysOnBothSidesInFlatMemory) {
+  constexpr int64_t kRows = 3000;
+  const Case test = KeyCase(KeyTable(
+                                kRows, [](int64_t) { return 7; }, 500),
+                            KeyTable(
+                                kRows, [](int64_t) { return 7; }, 500));
+  for (const int64_t granted_bytes : {kMiB, 16 * kMiB}) {
+    World world(granted_bytes, 2);
+    world.context.batch_rows = 1024;
+    world.context.batch_bytes = 128 << 10;
+    ASSERT_OK_AND_ASSIGN(const Counted counted, CountJoin(&world, test, JoinType::kInner, false));
+    EXPECT_EQ(counted.rows, kRows * kRows);
+    EXPECT_LT(counted.peak_bytes, 8 * kMiB);
+    EXPECT_GT(counted.batches, kRows * kRows * 1000 / (512 << 10));
+  }
+}
+
+/// The inverse of row::Mix.
+uint64_t Unmix(uint64_t word) {
+  const auto inverse = [](uint64_t odd) {
+    uint64_t result = odd;
+    for (int i = 0; i < 6; ++i) result *= 2 - odd * result;
+    return result;
+  };
+  const auto unshift = [](uint64_t value, int shift) {
+    uint64_t result = value;
+    for (int i = 0; i < 4; ++i) result = value ^ (result >> shift);
+    return result;
+  };
+  word = unshift(word, 31) * inverse(0x94D049BB133111EBULL);
+  word = unshift(word, 27) * inverse(0xBF58476D1CE4E5B9ULL);
+  return unshift(word, 30);
+}
+
+TEST(HashJoin, KeysEqualInAllHashBits) {
+  constexpr int64_t kRows = 3000;
+  const auto side = [](int64_t rows) {
+    // The hash of (a, b) is Mix(Mix(seed + a) + b): b makes it the same for all.
+    const auto a = Integers(rows, [](int64_t i) { return std::optional<int64_t>(i); });
+    const auto hasher = row::RowHasher::Make({arrow::int64()}).ValueOrDie();
+    std::vector<uint64_t> hashes(static_cast<size_t>(rows));
+    EXPECT_TRUE(hasher->Hash({a}, 0, hashes).ok());
+    const auto b = Integers(rows, [&](int64_t i) {
+      return std::optional<int64_t>(static_cast<int64_t>(Unmix(42) - hashes[static_cast<size_t>(i)]));
+    });
+    const auto both = row::RowHasher::Make({arrow::int64(), arrow::int64()}).ValueOrDie();
+    EXPECT_TRUE(both->Hash({a, b}, 0, hashes).ok());
+    EXPECT_THAT(hashes, ::testing::Each(42));
+    return MakeTable({arrow::field("a", arrow::int64()), arrow::field("b", arrow::int64())}, {a, b}, 500);
+  };
+  Case test{side(kRows), side(2 * kRows), {}, {}};
+  test.condition.keys = {{ColumnOf(test.left, 0), ColumnOf(test.right, 0)}, {ColumnOf(test.left, 1), ColumnOf(test.right, 1)}};
+  for (const bool build_left : {false, true}) {
+    World world(160 << 10, 2);
+    world.context.batch_rows = 256;
+    world.context.batch_bytes = 16 << 10;
+    ASSERT_OK_AND_ASSIGN(const Counted inner, CountJoin(&world, test, JoinType::kInner, build_left));
+    EXPECT_EQ(inner.rows, kRows);
+    ASSERT_OK_AND_ASSIGN(const Counted right, CountJoin(&world, test, JoinType::kRight, build_left));
+    EXPECT_EQ(right.rows, 2 * kRows);
+    EXPECT_GT(inner.spilled_bytes, 0);
+  }
+}
+
+TEST(HashJoin, RowsWiderThanAChunkAndThanABlock) {
+  // 9 MB does not fit into one piece of a spill file.
+  const std::vector<size_t> widths = {10, 40'000, 300'000, 9'000'000};
+  const auto table = [&](int64_t rows) {
+    return MakeTable(
+        {arrow::field("k", arrow::int64()), arrow::field("t", arrow::utf8())},
+        {Integers(rows, [](int64_t i) { return i; }),
+         Texts(rows, [&](int64_t i) { return std::string(i == 3 ? widths[3] : widths[static_cast<size_t>(i % 3)], 'a'); })},
+        1);
+  };
+  Case test{table(12), table(9), {}, {}};
+  test.condition.keys = {{ColumnOf(test.left, 0), ColumnOf(test.right, 0)}};
+  test.matches = [](const ModelRow& l, const ModelRow& r) { return l[0] == r[0]; };
+  const ModelJoin model(test.left, test.right, test.matches);
+  for (const bool force_spill : {false, true}) {
+    World world(52 * kMiB, 1);
+    world.context.force_spill = force_spill;
+    ASSERT_OK_AND_ASSIGN(const auto output, RunJoin<HashJoinOperator>(&world, test, JoinType::kFull, false, 1));
+    ExpectSameRows(SortedTexts(output), model.Expected(JoinType::kFull));
+  }
+}
+
+TEST(HashJoin, TheProbeSideIsNotRunForNothing) {
+  class NeverRun final : public Operator {
+   public:
+    NeverRun(QueryContext* context, const Table& table) : Operator(context, "never run", table.schema) {}
+    arrow::Status Prepare() override { return arrow::Status::Invalid("it was run"); }
+    int max_streams() const override { return 1; }
+    arrow::Result<std::unique_ptr<BatchStream>> OpenStream() override { return arrow::Status::Invalid("it was run"); }
+  };
+  const Table full = KeyTable(1000, [](int64_t i) { return i; });
+  const Case test = KeyCase(full, full);
+  for (const JoinType type : {JoinType::kInner, JoinType::kLeft}) {
+    World world(8 * kMiB, 2);
+    ASSERT_OK_AND_ASSIGN(auto join, HashJoinOperator::Make(&world.context, std::make_unique<NeverRun>(&world.context, full),
+                                                           std::make_unique<BatchesOperator>(&world.context, full.schema,
+                                                                                             arrow::RecordBatchVector{}, 2),
+                                                           type, test.condition, false, OutputSchema(full, full, type)));
+    const arrow::Status prepared = join->Prepare();
+    EXPECT_EQ(prepared.ok(), type == JoinType::kInner);
+    if (!prepared.ok()) continue;
+    ASSERT_OK_AND_ASSIGN(const auto output, ReadAll(&world, join.get()));
+    EXPECT_TRUE(output.empty());
+  }
+}
+
+TEST(HashJoin, GivesMemoryBackBetweenBuildAndProbe) {
+  // The other side wants all that the ledger has while it is prepared.
+  class Greedy final : public Operator {
+   public:
+    Greedy(World* world, const Table& table)
+        : Operator(&world->context, "greedy", table.schema),
+          consumer_(world->ledger->AddConsumer("greedy")),
+          input_(&world->context, table.schema, table.batches, 2) {}
+    arrow::Status Prepare() override {
+      ARROW_RETURN_NOT_OK(consumer_->Reserve(6 * kMiB));
+      consumer_->Release(6 * kMiB);
+      return input_.Prepare();
+    }
+    int max_streams() const override { return 2; }
+    arrow::Result<std::unique_ptr<BatchStream>> OpenStream() override { return input_.OpenStream(); }
+
+   private:
+    std::unique_ptr<memory::MemoryConsumer> consumer_;
+    BatchesOperator input_;
+  };
+  const Case test = KeyCase(KeyTable(50'000, [](int64_t i) { return i; }), KeyTable(100'000, [](int64_t i) { return i; }));
+  World world(8 * kMiB, 2);
+  ASSERT_OK_AND_ASSIGN(
+      auto join,
+      HashJoinOperator::Make(&world.context, std::make_unique<Greedy>(&world, test.left),
+                             std::make_unique<BatchesOperator>(&world.context, test.right.schema, test.right.batches, 2),
+                             JoinType::kInner, test.condition, false, OutputSchema(test.left, test.right, JoinType::kInner)));
+  ASSERT_OK(join->Prepare());
+  ASSERT_OK_AND_ASSIGN(const auto output, ReadAll(&world, join.get()));
+  EXPECT_EQ(SortedTexts(output).size(), 50'000U);
+}
+
+TEST(HashJoin, AFullDiskIsAnErrorAndLeavesNothing) {
+  const Case test = KeyCase(KeyTable(100'000, [](int64_t i) { return i; }), KeyTable(100'000, [](int64_t i) { return i; }));
+  World world(2 * kMiB, 2, /*spill_limit_bytes=*/kMiB);
+  {
+    const auto result = CountJoin(&world, test, JoinType::kInner, false);
+    EXPECT_EQ(GetErrorKind(result.status()), ErrorKind::kDiskLimit) << result.status().ToString();
+  }
+  world.ExpectNothingHeld();
 }
 
 }  // namespace

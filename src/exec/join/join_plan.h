@@ -35,6 +35,7 @@ struct JoinPlan {
   std::shared_ptr<arrow::Schema> pair_schema;      // L R
   std::shared_ptr<arrow::Schema> output_schema;
   int build_side = 1;
+  bool is_keyless = false;  // every row of one side may match every row of the other
 
   // Of the whole right side, for NOT IN and IN; complete once both inputs have been read.
   std::atomic<bool> right_has_rows{false};

@@ -8,8 +8,8 @@
 // The columns of the packed row are the key columns, null-safe ones first, then all other columns. So the slots of the keys are
 // one piece of bytes, and so are the variable bytes of the keys, which begin where the fixed bytes of the row end: two rows of
 // either side have equal keys when both pieces are equal (and the null bits of null-safe keys, which are the first ones in both).
-// That holds for types whose equal values have equal bytes. A key of another type (floating point, intervals, or nested types with
-// these inside) is a column of its own with the bytes of a sort key (row/sort_key.h), and so is the value of an expression.
+// That holds for types whose equal values have equal bytes. A key of another type (floating point, intervals, or nested types
+// with these inside) is a column of its own with the bytes of a sort key (row/sort_key.h), and so is the value of an expression.
 //
 // Worked example: ON l.a = r.x AND l.b IS NOT DISTINCT FROM r.y, left columns {c: int64 not null, a: int32 not null, b: int32},
 // the row {5, 7, NULL}

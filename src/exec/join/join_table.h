@@ -4,9 +4,10 @@
 //
 //   entry  salt, 16 bits | address of a row, 48 bits          0: empty
 //
-// Linear probing over the distinct keys, at most two thirds full; the salt is the low 16 bits of the hash, so that a row is looked
-// at only when it most likely has the key. Rows of the same key hang behind the first one: once in the table, the head of a row is
-// the address of the next. So a key that a million rows share takes one entry, and its rows are added in constant time each.
+// Linear probing over the distinct keys, at most two thirds full; the salt is the low 16 bits of the hash, so that a row is
+// looked at only when it most likely has the key. Rows of the same key hang behind the first one: once in the table, the head of
+// a row is the address of the next. So a key that a million rows share takes one entry, and its rows are added in constant time
+// each.
 #pragma once
 
 #include <arrow/status.h>
@@ -38,8 +39,8 @@ class JoinTable {
   arrow::Status Allocate(sort::SortBudget* budget, int64_t rows);
   void Free();
 
-  /// Adds the rows that lie in [begin, end) and whose keys can match. Without `keep_duplicates` only the first row of a key. Their
-  /// heads are hashes; those of the rows added become addresses.
+  /// Adds the rows that lie in [begin, end) and whose keys can match. Without `keep_duplicates` only the first row of a key.
+  /// Their heads are hashes; those of the rows added become addresses.
   void Insert(const JoinSide& side, uint8_t* begin, const uint8_t* end, bool keep_duplicates);
 
   bool is_empty() const { return capacity_ == 0; }

@@ -7,11 +7,14 @@
 #pragma once
 
 #include <arrow/api.h>
+#include <arrow/compute/cast.h>
 #include <arrow/testing/gtest_util.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,6 +27,7 @@
 #include "exec/sort/sort_testing.h"
 #include "expr/expr.h"
 #include "expr/join_condition.h"
+#include "icebound/error.h"
 #include "row/arrays_for_test.h"
 
 namespace icebound::exec::join::test {
@@ -123,6 +127,31 @@ inline expr::ExprPtr ColumnOf(const Table& table, int index) { return expr::Make
 
 using ModelRow = std::vector<std::optional<std::string>>;
 
+/// The text of a value that is not null.
+inline std::string TextAt(const arrow::Array& column, int64_t row) {
+  using arrow::Type;
+  switch (column.type_id()) {
+    case Type::BOOL:
+      return static_cast<const arrow::BooleanArray&>(column).Value(row) ? "true" : "false";
+    case Type::INT32:
+      return std::to_string(static_cast<const arrow::Int32Array&>(column).Value(row));
+    case Type::INT64:
+      return std::to_string(static_cast<const arrow::Int64Array&>(column).Value(row));
+    case Type::DOUBLE:
+      return std::to_string(static_cast<const arrow::DoubleArray&>(column).Value(row));
+    case Type::STRING:
+      return static_cast<const arrow::StringArray&>(column).GetString(row);
+    case Type::DECIMAL128:
+      return static_cast<const arrow::Decimal128Array&>(column).FormatValue(row);
+    case Type::DICTIONARY: {
+      const auto& codes = static_cast<const arrow::DictionaryArray&>(column);
+      return TextAt(*codes.dictionary(), codes.GetValueIndex(row));
+    }
+    default:
+      return column.GetScalar(row).ValueOrDie()->ToString();
+  }
+}
+
 inline std::vector<ModelRow> RowsOf(const arrow::RecordBatchVector& batches) {
   std::vector<ModelRow> rows;
   for (const auto& batch : batches) {
@@ -130,17 +159,8 @@ inline std::vector<ModelRow> RowsOf(const arrow::RecordBatchVector& batches) {
     rows.resize(first + static_cast<size_t>(batch->num_rows()));
     for (const auto& column : batch->columns()) {
       for (int64_t i = 0; i < batch->num_rows(); ++i) {
-        std::optional<std::string> text;
-        const auto scalar = column->GetScalar(i).ValueOrDie();
-        const bool is_null =
-            !scalar->is_valid || (scalar->type->id() == arrow::Type::DICTIONARY &&
-                                  !static_cast<const arrow::DictionaryScalar&>(*scalar).GetEncodedValue().ValueOrDie()->is_valid);
-        if (!is_null) {
-          text = scalar->type->id() == arrow::Type::DICTIONARY
-                     ? static_cast<const arrow::DictionaryScalar&>(*scalar).GetEncodedValue().ValueOrDie()->ToString()
-                     : scalar->ToString();
-        }
-        rows[first + static_cast<size_t>(i)].push_back(std::move(text));
+        std::optional<std::string>& value = rows[first + static_cast<size_t>(i)].emplace_back();
+        if (column->IsValid(i)) value = TextAt(*column, i);
       }
     }
   }
@@ -283,5 +303,178 @@ inline void ExpectSameRows(const std::vector<std::string>& actual, const std::ve
     return;
   }
 }
+
+// --- cases and ways to run them ----------------------------------------------------------------------------------------------
+
+constexpr int64_t kInMemoryBytes = 48 * kMiB;
+constexpr int64_t kOneSpillBytes = 300 << 10;
+constexpr int64_t kManySpillsBytes = 160 << 10;
+
+/// How much memory there is, and what that does to a join of some thousand rows.
+struct Way {
+  std::string name;
+  int64_t granted_bytes;
+  bool force_spill;
+  int threads;
+  bool build_left;
+};
+
+inline std::vector<Way> AllWays() {
+  std::vector<Way> ways;
+  for (const bool build_left : {false, true}) {
+    for (const int threads : {1, 2}) {
+      const std::string suffix = std::string(threads == 1 ? "OneThread" : "TwoThreads") + (build_left ? "Left" : "Right");
+      ways.push_back({"InMemory" + suffix, kInMemoryBytes, false, threads, build_left});
+      ways.push_back({"OneSpill" + suffix, kOneSpillBytes, false, threads, build_left});
+      ways.push_back({"ManySpills" + suffix, kManySpillsBytes, false, threads, build_left});
+      ways.push_back({"SpillAfterEachBatch" + suffix, kInMemoryBytes, true, threads, build_left});
+    }
+  }
+  return ways;
+}
+
+/// A join to run, and what the model thinks of it.
+struct Case {
+  Table left;
+  Table right;
+  expr::JoinCondition condition;
+  Matches matches;
+  int left_key = -1;  // the only key, when the null-aware types may be asked for
+  int right_key = -1;
+};
+
+struct RunStats {
+  int64_t spilled_bytes = 0;
+  int64_t spill_levels = 0;
+  int64_t peak_bytes = 0;
+  int64_t rows = 0;
+};
+
+template <typename Join>
+arrow::Result<std::unique_ptr<Join>> MakeJoin(World* world, const Table& left, const Table& right, JoinType type,
+                                              const expr::JoinCondition& condition, bool build_left, int streams) {
+  return Join::Make(&world->context, std::make_unique<BatchesOperator>(&world->context, left.schema, left.batches, streams),
+                    std::make_unique<BatchesOperator>(&world->context, right.schema, right.batches, streams), type, condition,
+                    build_left, OutputSchema(left, right, type));
+}
+
+template <typename Join>
+arrow::Result<arrow::RecordBatchVector> RunJoin(World* world, const Case& test, JoinType type, bool build_left, int streams,
+                                                RunStats* stats = nullptr) {
+  ARROW_ASSIGN_OR_RAISE(auto join, MakeJoin<Join>(world, test.left, test.right, type, test.condition, build_left, streams));
+  ARROW_RETURN_NOT_OK(join->Prepare());
+  ARROW_ASSIGN_OR_RAISE(auto output, ReadAll(world, join.get()));
+  if (stats != nullptr) {
+    stats->spilled_bytes = join->metrics().spilled_bytes;
+    stats->spill_levels = join->metrics().spill_levels;
+    stats->peak_bytes = join->metrics().peak_bytes;
+    stats->rows = join->metrics().rows;
+  }
+  return output;
+}
+
+/// Columns: k int32, s text, d decimal, x double, n int64 (the row's number), w text of any length.
+inline Table RandomTable(Random& random, int64_t rows, int64_t key_values, double nulls, bool as_dictionary) {
+  const auto maybe = [&](auto value) -> std::optional<decltype(value)> {
+    if (std::uniform_real_distribution<>(0, 1)(random) < nulls) return std::nullopt;
+    return value;
+  };
+  arrow::Decimal128Builder decimals(arrow::decimal128(15, 2));
+  arrow::DoubleBuilder doubles;
+  const std::vector<double> values = {0.0, -0.0, 1.5, std::nan(""), -std::nan(""), INFINITY};
+  for (int64_t i = 0; i < rows; ++i) {
+    const auto decimal = maybe(Uniform(random, -2, 2));
+    EXPECT_TRUE((decimal ? decimals.Append(arrow::Decimal128(*decimal)) : decimals.AppendNull()).ok());
+    const auto number = maybe(values[static_cast<size_t>(Uniform(random, 0, 5))]);
+    EXPECT_TRUE((number ? doubles.Append(*number) : doubles.AppendNull()).ok());
+  }
+  auto texts = Texts(rows, [&](int64_t) { return maybe(std::string(static_cast<size_t>(Uniform(random, 0, 3)), 'a')); });
+  if (as_dictionary) texts = arrow::compute::Cast(*texts, arrow::dictionary(arrow::int32(), arrow::utf8())).ValueOrDie();
+  arrow::ArrayVector columns = {
+      Integers(
+          rows, [&](int64_t) { return maybe(Uniform(random, 0, key_values - 1)); }, arrow::int32()),
+      texts,
+      decimals.Finish().ValueOrDie(),
+      doubles.Finish().ValueOrDie(),
+      Integers(rows, [&](int64_t i) { return std::optional<int64_t>(i); }),
+      Texts(rows, [&](int64_t) { return maybe(std::string(static_cast<size_t>(Uniform(random, 0, 120)), 'w')); })};
+  return MakeTable(
+      {arrow::field("k", arrow::int32()), arrow::field("s", texts->type()), arrow::field("d", arrow::decimal128(15, 2)),
+       arrow::field("x", arrow::float64()), arrow::field("n", arrow::int64(), false), arrow::field("w", arrow::utf8())},
+      std::move(columns), Uniform(random, 40, 130));
+}
+
+constexpr int kK = 0;
+constexpr int kS = 1;
+constexpr int kD = 2;
+constexpr int kX = 3;
+constexpr int kN = 4;
+
+inline bool EqualText(const ModelRow& left, const ModelRow& right, int column) {
+  const auto& a = left[static_cast<size_t>(column)];
+  const auto& b = right[static_cast<size_t>(column)];
+  return a.has_value() && b.has_value() && *a == *b;
+}
+
+inline bool EqualDouble(const ModelRow& left, const ModelRow& right, int column) {
+  const auto& a = left[static_cast<size_t>(column)];
+  const auto& b = right[static_cast<size_t>(column)];
+  if (!a.has_value() || !b.has_value()) return false;
+  const double x = std::stod(*a);
+  const double y = std::stod(*b);
+  return x == y || (std::isnan(x) && std::isnan(y));
+}
+
+inline bool NotDistinct(const ModelRow& left, const ModelRow& right, int column) {
+  return left[static_cast<size_t>(column)] == right[static_cast<size_t>(column)];
+}
+
+/// Runs a case in one way, for all join types, and judges the rows.
+template <typename Join>
+class JoinTest : public ::testing::TestWithParam<Way> {
+ protected:
+  void Check(const Case& test) {
+    const ModelJoin model(test.left, test.right, test.matches);
+    for (const JoinType type : AllJoinTypes()) {
+      const bool knows_nulls = type == JoinType::kLeftAntiNulls || type == JoinType::kLeftMarkNulls;
+      if (knows_nulls && test.left_key < 0) continue;
+      SCOPED_TRACE(expr::JoinTypeName(type));
+      CheckType(test, model, type);
+    }
+  }
+
+  void CheckType(const Case& test, const ModelJoin& model, JoinType type) {
+    World world(GetParam().granted_bytes, GetParam().threads);
+    world.context.force_spill = GetParam().force_spill;
+    world.context.batch_rows = 100;
+    world.context.batch_bytes = 16 << 10;
+    {
+      RunStats stats;
+      const auto output = RunJoin<Join>(&world, test, type, GetParam().build_left, GetParam().threads, &stats);
+      if (type == JoinType::kLeftSingle && model.HasSecondMatch()) {
+        EXPECT_EQ(GetErrorKind(output.status()), ErrorKind::kExecution) << output.status().ToString();
+        EXPECT_THAT(output.status().message(), ::testing::HasSubstr("more than one row returned by a subquery"));
+      } else {
+        ASSERT_OK(output.status());
+        const std::vector<std::string> expected = model.Expected(type, test.left_key, test.right_key);
+        ExpectSameRows(SortedTexts(*output), expected);
+        EXPECT_EQ(stats.rows, static_cast<int64_t>(expected.size()));
+        spill_levels_ = std::max(spill_levels_, stats.spill_levels);
+        if (GetParam().force_spill && test.left.rows() > 0 && test.right.rows() > 0) {
+          EXPECT_GE(stats.spill_levels, 1);
+        }
+        if (in_memory()) {
+          EXPECT_EQ(stats.spilled_bytes, 0);
+        }
+      }
+    }
+    world.ExpectNothingHeld();
+  }
+
+  bool in_memory() const { return GetParam().granted_bytes == kInMemoryBytes && !GetParam().force_spill; }
+  bool spills_often() const { return GetParam().granted_bytes == kManySpillsBytes; }
+
+  int64_t spill_levels_ = 0;  // of any run so far
+};
 
 }  // namespace icebound::exec::join::test

@@ -7,9 +7,9 @@
 //   2. If it does not fit, it is loaded a chunk at a time, and the other side is read once for each chunk (a block nested loop).
 //      Matches of the other side's rows are carried from one pass to the next in a spill file of their own, one byte a row;
 //      matches of the loaded rows are complete after each pass.
-//   3. If that would take more than kChunksMax passes, both sides are split once more by other bits of their hashes, and the pieces
-//      become pairs of their own. A piece that is hardly smaller than the whole, because one key or one hash has most of it, is not
-//      split again but goes through step 2 however many passes it takes. So every pair ends.
+//   3. If that would take more than kChunksMax passes, both sides are split once more by other bits of their hashes, and the
+//      pieces become pairs of their own. A piece that is hardly smaller than the whole, because one key or one hash has most of
+//      it, is not split again but goes through step 2 however many passes it takes. So every pair ends.
 // Output comes in batches as it is found.
 #pragma once
 

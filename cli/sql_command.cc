@@ -27,8 +27,8 @@ arrow::Result<int64_t> Prepared(Result& result) {
 
 /// Runs one statement; the last one of a script may go to a file, the others (and COPY) print.
 arrow::Status RunStatement(Session& session, const CancelOnSignal& cancel, const GlobalOptions& global, const SqlOptions& sql,
-                           const std::string& text, bool to_file) {
-  ARROW_ASSIGN_OR_RAISE(auto result, session.Sql(text));
+                           std::string_view script, const ScriptStatement& statement, bool to_file) {
+  ARROW_ASSIGN_OR_RAISE(auto result, session.SqlInScript(script, statement));
   if (cancel.requested()) session.Cancel();  // it came between two statements
   ProgressBar progress(session, !global.quiet && !global.no_progress);
   arrow::Result<int64_t> rows = 0;
@@ -57,7 +57,7 @@ arrow::Status RunSql(const GlobalOptions& global, const SqlOptions& sql) {
   ARROW_ASSIGN_OR_RAISE(const auto statements, session->SplitStatements(text));
   for (size_t i = 0; i < statements.size(); ++i) {
     const bool to_file = !sql.output.empty() && i + 1 == statements.size();
-    ARROW_RETURN_NOT_OK(RunStatement(*session, cancel, global, sql, statements[i], to_file));
+    ARROW_RETURN_NOT_OK(RunStatement(*session, cancel, global, sql, text, statements[i], to_file));
   }
   return arrow::Status::OK();
 }

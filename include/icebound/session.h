@@ -24,6 +24,12 @@
 
 namespace icebound {
 
+/// One statement of a longer text, without its semicolon.
+struct ScriptStatement {
+  std::string text;
+  size_t offset = 0;  ///< byte of the script where it begins
+};
+
 /// A bounded session. Sessions are independent: no global state, two with different limits may live in one process. One statement
 /// runs at a time; Cancel() and metrics() may be called from any thread, the rest from one thread at a time. Results and
 /// readers keep their session alive; batches that came out of them may outlive it.
@@ -45,8 +51,11 @@ class Session {
   /// runs when its result is.
   virtual arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text) = 0;
 
+  /// The same for a statement that SplitStatements cut out of `script`: errors show lines of the script.
+  virtual arrow::Result<std::unique_ptr<Result>> SqlInScript(std::string_view script, const ScriptStatement& statement) = 0;
+
   /// Cuts a text into its statements (for scripts), comments and empty ones dropped.
-  virtual arrow::Result<std::vector<std::string>> SplitStatements(std::string_view text) const = 0;
+  virtual arrow::Result<std::vector<ScriptStatement>> SplitStatements(std::string_view text) const = 0;
 
   /// The plan as text; with `analyze` the statement runs and every operator shows rows, time, peak bytes and spilled bytes.
   virtual arrow::Result<std::string> Explain(std::string_view text, bool analyze = false) = 0;

@@ -93,23 +93,26 @@ std::unique_ptr<Statement> SessionImpl::NewStatement() {
   return std::make_unique<Statement>(resources_, std::move(metrics));
 }
 
-arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view text, const Statement& statement) {
+arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, const ScriptStatement& part,
+                                                     const Statement& statement) {
   // Parsing works on plain heap, outside the pools: pay for it while it lasts.
   auto consumer = resources_.ledger->AddConsumer("parser");
   memory::Reservation parsing(consumer.get());
-  ARROW_RETURN_NOT_OK(parsing.ResizeTo(kParseBytesPerByte * static_cast<int64_t>(text.size())));
+  ARROW_RETURN_NOT_OK(parsing.ResizeTo(kParseBytesPerByte * static_cast<int64_t>(part.text.size())));
   sql::BindOptions options;
   options.pool = resources_.ledger->pool();
   options.statement_time_us = statement.context().statement_time_us;
-  ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(text, catalog_, options));
+  options.whole_text = script;
+  options.offset_in_whole = part.offset;
+  ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(part.text, catalog_, options));
   ARROW_ASSIGN_OR_RAISE(bound.plan,
                         optimizer::Optimize(bound.plan, {.pool = options.pool, .statement_time_us = options.statement_time_us}));
   return bound;
 }
 
-arrow::Result<std::unique_ptr<Result>> SessionImpl::Sql(std::string_view text) {
+arrow::Result<std::unique_ptr<Result>> SessionImpl::SqlInScript(std::string_view script, const ScriptStatement& part) {
   std::unique_ptr<Statement> statement = NewStatement();
-  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(text, *statement));
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(script, part, *statement));
   if (bound.explain) {
     ARROW_ASSIGN_OR_RAISE(const std::string shown, ExplainBound(bound, bound.analyze, statement.get()));
     statement->set_root(MakeExplainRows(statement->mutable_context(), shown));
@@ -121,16 +124,16 @@ arrow::Result<std::unique_ptr<Result>> SessionImpl::Sql(std::string_view text) {
   return std::make_unique<QueryResult>(shared_from_this(), std::move(statement));
 }
 
-arrow::Result<std::vector<std::string>> SessionImpl::SplitStatements(std::string_view text) const {
+arrow::Result<std::vector<ScriptStatement>> SessionImpl::SplitStatements(std::string_view text) const {
   ARROW_ASSIGN_OR_RAISE(auto parts, sql::SplitStatements(text));
-  std::vector<std::string> statements;
-  for (sql::StatementText& part : parts) statements.push_back(std::move(part.text));
+  std::vector<ScriptStatement> statements;
+  for (sql::StatementText& part : parts) statements.push_back({std::move(part.text), part.offset});
   return statements;
 }
 
 arrow::Result<std::string> SessionImpl::Explain(std::string_view text, bool analyze) {
   std::unique_ptr<Statement> statement = NewStatement();
-  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(text, *statement));
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind({}, {std::string(text), 0}, *statement));
   return ExplainBound(bound, analyze || bound.analyze, statement.get());
 }
 

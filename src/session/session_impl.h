@@ -24,8 +24,9 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
   arrow::Status RegisterParquet(std::string name, const std::string& path_or_glob_or_dir) override;
   arrow::Status RegisterArrow(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader) override;
   arrow::Status SetProperty(const std::string& key, const std::string& value) override;
-  arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text) override;
-  arrow::Result<std::vector<std::string>> SplitStatements(std::string_view text) const override;
+  arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text) override { return SqlInScript({}, {std::string(text), 0}); }
+  arrow::Result<std::unique_ptr<Result>> SqlInScript(std::string_view script, const ScriptStatement& part) override;
+  arrow::Result<std::vector<ScriptStatement>> SplitStatements(std::string_view text) const override;
   arrow::Result<std::string> Explain(std::string_view text, bool analyze) override;
   QueryMetrics metrics() const override;
   void Cancel() override { resources_.cancellation.Cancel(); }
@@ -35,7 +36,8 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
  private:
   SessionImpl() : catalog_(resources_) {}
 
-  arrow::Result<sql::BoundStatement> Bind(std::string_view text, const Statement& statement);
+  /// Without a script, the statement is the whole text.
+  arrow::Result<sql::BoundStatement> Bind(std::string_view script, const ScriptStatement& part, const Statement& statement);
   /// Text that shows the plan of `bound`, or with analyze runs it and adds what its operators did.
   arrow::Result<std::string> ExplainBound(const sql::BoundStatement& bound, bool analyze, Statement* statement);
   std::unique_ptr<Statement> NewStatement();

@@ -73,7 +73,7 @@ def test_full_disk(tmp_path, lineitem):
 
 
 def test_missing_file(run, tmp_path):
-    fails(run, ["sql", f"SELECT * FROM '{tmp_path}/absent.parquet'"], 2, "absent.parquet", "LINE 1")
+    fails(run, ["sql", f"SELECT * FROM '{tmp_path}/absent.parquet'"], 2, "absent.parquet", "LINE 1, COLUMN 15:")
 
 
 def test_missing_glob(run, tmp_path):
@@ -146,16 +146,25 @@ def test_failure_leaves_the_old_output(run, tmp_path, lineitem):
 @pytest.mark.parametrize(
     "sql, words",
     [
-        ("SELECT l_shipdat FROM '{0}'", ["l_shipdat", "l_shipdate", "LINE 1", "^"]),
-        ("SELECT 1 +", ["syntax error", "LINE 1"]),
-        ("SELEC 1", ["syntax error", "LINE 1", "^"]),
-        ("SELECT * FROM nowhere", ["nowhere", "LINE 1", "^"]),
+        ("SELECT l_shipdat FROM '{0}'", ["l_shipdat", "l_shipdate", "LINE 1, COLUMN 8:", "^"]),
+        ("SELECT 1 +", ["syntax error", "LINE 1, COLUMN 11:"]),
+        ("SELEC 1", ["syntax error", "LINE 1, COLUMN 1:", "^"]),
+        ("SELECT * FROM nowhere", ["nowhere", "LINE 1, COLUMN 15:", "^"]),
         ("SELECT l_comment + 1 FROM '{0}'", ["operator does not exist", "^"]),
         ("SELECT nosuch(l_comment) FROM '{0}'", ["nosuch", "does not exist", "^"]),
     ],
 )
 def test_sql_errors_point_at_their_place(run, lineitem, sql, words):
     fails(run, ["sql", sql.format(lineitem)], 2, *words)
+
+
+def test_errors_in_a_script_show_its_lines(run, tmp_path):
+    script = "-- a script\nSELECT 1;\n\n/* two */ SELECT 2; SELECT nothing FROM (VALUES (1)) t(x);\n"
+    place = "LINE 4: /* two */ SELECT 2; SELECT nothing FROM (VALUES (1)) t(x);\n" + " " * len("LINE 4: /* two */ SELECT 2; SELECT ") + "^"
+    assert place in fails(run, ["sql", script], 2, "nothing").stderr
+    path = tmp_path / "script.sql"
+    path.write_text(script)
+    assert place in fails(run, ["sql", "-f", path], 2, "nothing").stderr
 
 
 def test_runtime_errors_exit_with_1(run):

@@ -219,7 +219,7 @@ TEST_F(SessionTest, ErrorsSayWhatAndWhere) {
   auto session = Open();
   const arrow::Status status = session->Sql("SELECT 1,\n       nosuch\nFROM (VALUES (1)) AS t(such)").status();
   EXPECT_EQ(GetErrorKind(status), ErrorKind::kInvalidInput);
-  EXPECT_THAT(status.message(), HasSubstr("LINE 2"));
+  EXPECT_THAT(status.message(), HasSubstr("LINE 2, COLUMN 8:        nosuch\n                         ^"));
   EXPECT_THAT(status.message(), HasSubstr("such"));
   EXPECT_EQ(GetErrorKind(session->RegisterParquet("t", Path("nosuch.parquet"))), ErrorKind::kNotFound);
   EXPECT_EQ(GetErrorKind(session->RegisterArrow("t", nullptr)), ErrorKind::kInvalidInput);

@@ -55,7 +55,7 @@ TEST(BindView, DropNamesTheViewsThatExist) {
   EXPECT_EQ(bound->kind, StatementKind::kDropView);
   EXPECT_EQ(bound->views, (std::vector<std::vector<std::string>>{{"x"}, {"y"}}));
   EXPECT_EQ(BindWith(tables, "DROP VIEW x, \"Nowhere\"").status().message(),
-            "view \"Nowhere\" does not exist\nLINE 1: DROP VIEW x, \"Nowhere\"\n                     ^");
+            "view \"Nowhere\" does not exist\nLINE 1, COLUMN 14: DROP VIEW x, \"Nowhere\"\n                                ^");
 }
 
 TEST(BindView, Errors) {
@@ -123,7 +123,7 @@ TEST(BindParameters, AreConstants) {
             "Limit: 7\n  Project: 7 AS a, 'x' AS b\n    Filter: k < 7\n      Scan: l columns=[k, v, s]\n");
   EXPECT_EQ(plan_of("SELECT a FROM t WHERE d < $2 AND s = $2 AND a = $3").substr(0, 85),
             "Project: a\n  Filter: d < DATE '2020-02-03' AND s = '2020-02-03' AND a = NULL\n    Scan");
-  EXPECT_EQ(plan_of("SELECT $1 + $5"), "there is no parameter $5\nLINE 1: SELECT $1 + $5\n                    ^");
+  EXPECT_EQ(plan_of("SELECT $1 + $5"), "there is no parameter $5\nLINE 1, COLUMN 13: SELECT $1 + $5\n                               ^");
   ExpectInvalid("SELECT »$1", "there is no parameter $1");
 }
 

@@ -8,8 +8,8 @@
 namespace icebound::sql {
 namespace {
 
-// Characters of a line that are shown: fits a terminal of 100 columns with the "LINE n: " prefix.
-constexpr int kShownCharacters = 88;
+// Characters of a line that are shown: fits a terminal of 100 columns with the "LINE n, COLUMN m: " prefix.
+constexpr int kShownCharacters = 76;
 
 bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
@@ -64,7 +64,7 @@ std::string RenderCaret(std::string_view text, size_t offset) {
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
 
-  const std::string prefix = fmt::format("LINE {}: {}", where.line, first > 0 ? "..." : "");
+  const std::string prefix = fmt::format("LINE {}, COLUMN {}: {}", where.line, where.column, first > 0 ? "..." : "");
   const size_t indent = prefix.size() + static_cast<size_t>(where.column - 1 - first);
   return fmt::format("{}{}{}\n{}^", prefix, shown, last < characters ? "..." : "", std::string(indent, ' '));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How an error points into the SQL text, in PostgreSQL's manner:
+// How an error points into the SQL text, in PostgreSQL's manner with the column beside the line:
 //
 //     column "l_shipdat" does not exist; did you mean "l_shipdate"?
-//     LINE 3: SELECT l_shipdat FROM t
-//                    ^
+//     LINE 3, COLUMN 8: SELECT l_shipdat FROM t
+//                              ^
 //
 // Columns count characters, not bytes. A tab is shown as one space, so that the caret stands below its character; a long line is
 // cut to a window around the caret.
@@ -28,7 +28,7 @@ struct LineColumn {
 /// Where byte `offset` of `text` stands; an offset past the end is the end.
 LineColumn LocateOffset(std::string_view text, size_t offset);
 
-/// The two lines "LINE n: ..." and the caret, without a trailing newline.
+/// The two lines "LINE n, COLUMN m: ..." and the caret, without a trailing newline.
 std::string RenderCaret(std::string_view text, size_t offset);
 
 /// The text of which a statement is a part: errors show lines of the whole, so that a statement in a file points into the file.

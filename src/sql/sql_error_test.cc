@@ -19,19 +19,19 @@ TEST(LocateOffset, CountsLinesAndCharacters) {
 }
 
 TEST(RenderCaret, StandsBelowItsCharacter) {
-  EXPECT_EQ(RenderCaret("SELECT x", 7), "LINE 1: SELECT x\n               ^");
-  EXPECT_EQ(RenderCaret("SELECT a,\n  bb\nFROM t", 12), "LINE 2:   bb\n          ^");
-  EXPECT_EQ(RenderCaret("", 0), "LINE 1: \n        ^");
-  EXPECT_EQ(RenderCaret("SELECT", 6), "LINE 1: SELECT\n              ^") << "one past the end";
+  EXPECT_EQ(RenderCaret("SELECT x", 7), "LINE 1, COLUMN 8: SELECT x\n                         ^");
+  EXPECT_EQ(RenderCaret("SELECT a,\n  bb\nFROM t", 12), "LINE 2, COLUMN 3:   bb\n                    ^");
+  EXPECT_EQ(RenderCaret("", 0), "LINE 1, COLUMN 1: \n                  ^");
+  EXPECT_EQ(RenderCaret("SELECT", 6), "LINE 1, COLUMN 7: SELECT\n                        ^") << "one past the end";
 }
 
 TEST(RenderCaret, TabsAndCarriageReturnsDoNotShiftIt) {
-  EXPECT_EQ(RenderCaret("\tSELECT\tx\r\nFROM t", 8), "LINE 1:  SELECT x\n                ^");
+  EXPECT_EQ(RenderCaret("\tSELECT\tx\r\nFROM t", 8), "LINE 1, COLUMN 9:  SELECT x\n                          ^");
 }
 
 TEST(RenderCaret, CountsCharactersNotBytes) {
   EXPECT_EQ(RenderCaret("SELECT 'äöü', x", std::string_view("SELECT 'äöü', x").find("x")),
-            "LINE 1: SELECT 'äöü', x\n                      ^");
+            "LINE 1, COLUMN 15: SELECT 'äöü', x\n                                 ^");
 }
 
 TEST(RenderCaret, CutsLongLinesAroundIt) {
@@ -40,20 +40,20 @@ TEST(RenderCaret, CutsLongLinesAroundIt) {
   const size_t newline = rendered.find('\n');
   EXPECT_LE(newline, 110u);
   EXPECT_EQ(rendered[rendered.find('^') - newline - 1], 'X') << rendered;
-  EXPECT_TRUE(rendered.starts_with("LINE 1: ...")) << rendered;
+  EXPECT_TRUE(rendered.starts_with("LINE 1, COLUMN 301: ...")) << rendered;
   EXPECT_EQ(rendered.substr(newline - 3, 3), "...");
-  // Multi-byte characters are not cut in the middle: 88 of 200 are shown, each of two bytes.
+  // Multi-byte characters are not cut in the middle: 76 of 200 are shown, each of two bytes.
   std::string umlauts;
   for (int i = 0; i < 200; ++i) umlauts += "ü";
   const std::string shown = RenderCaret(umlauts, umlauts.size());
-  EXPECT_EQ(shown.find('\n'), std::string_view("LINE 1: ...").size() + 2 * 88);
+  EXPECT_EQ(shown.find('\n'), std::string_view("LINE 1, COLUMN 201: ...").size() + 2 * 76);
 }
 
 TEST(SourceText, ShowsLinesOfTheWholeText) {
   const std::string_view whole = "SELECT 1;\nSELECT x";
   const SourceText source(whole, 10, whole.substr(10));
   const arrow::Status status = source.Error(ErrorKind::kInvalidInput, 7, "no x");
-  EXPECT_EQ(status.message(), "no x\nLINE 2: SELECT x\n               ^");
+  EXPECT_EQ(status.message(), "no x\nLINE 2, COLUMN 8: SELECT x\n                         ^");
   EXPECT_EQ(GetErrorKind(status), ErrorKind::kInvalidInput);
 }
 

@@ -37,8 +37,8 @@ TEST(BindStatement, KnowsQueriesCopyAndExplain) {
 
 TEST(BindStatement, PositionsAfterACutExplainAreRight) {
   EXPECT_EQ(PlanOrError("EXPLAIN COPY (SELECT zzz FROM t) TO 'x'"),
-            "invalid input: column \"zzz\" does not exist\nLINE 1: EXPLAIN COPY (SELECT zzz FROM t) TO 'x'\n                     "
-            "        ^");
+            "invalid input: column \"zzz\" does not exist\nLINE 1, COLUMN 22: EXPLAIN COPY (SELECT zzz FROM t) TO 'x'\n"
+            "                                        ^");
 }
 
 TEST(BindStatement, ErrorsShowLinesOfTheWholeText) {
@@ -51,7 +51,7 @@ TEST(BindStatement, ErrorsShowLinesOfTheWholeText) {
   options.whole_text = whole;
   options.offset_in_whole = statements[1].offset;
   EXPECT_EQ(BindStatement(statements[1].text, tables, options).status().message(),
-            "column \"zzz\" does not exist\nLINE 3: SELECT zzz\n               ^");
+            "column \"zzz\" does not exist\nLINE 3, COLUMN 8: SELECT zzz\n                         ^");
 }
 
 TEST(BindStatement, LimitsTheTextsLength) {
@@ -92,7 +92,7 @@ TEST(SplitStatements, ReportsUnfinishedText) {
   const auto result = SplitStatements("SELECT 1; SELECT 'x");
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.status().message(),
-            "unterminated quoted string at or near \"'x\"\nLINE 1: SELECT 1; SELECT 'x\n                         ^");
+            "unterminated quoted string at or near \"'x\"\nLINE 1, COLUMN 18: SELECT 1; SELECT 'x\n                                    ^");
   EXPECT_FALSE(SplitStatements("\xff").ok());
 }
 

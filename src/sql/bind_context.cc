@@ -15,6 +15,10 @@ constexpr int kDepthMax = 500;
 // A plan of so many nodes comes from nested WITH clauses only, each using the one before it twice.
 constexpr int64_t kPlanNodesMax = 10'000;
 
+// A column costs about 120 bytes in each plan node that has it (mostly Arrow's index of names), so this many about 12 MiB. It is
+// enough to join 100 tables of 20 columns, or 14 of 1000.
+constexpr int64_t kJoinColumnsMax = 100'000;
+
 }  // namespace
 
 arrow::Status BindContext::Unsupported(int offset, std::string_view what) const {
@@ -89,8 +93,19 @@ arrow::Status BindContext::AddScan(const plan::TableSource& source, std::string_
   return arrow::Status::OK();
 }
 
+arrow::Status BindContext::AddJoinColumns(int64_t count, int offset) {
+  join_columns_ += count;
+  if (join_columns_ <= kJoinColumnsMax) return arrow::Status::OK();
+  return Invalid(offset, "the statement is too large: its joins have more than {} columns", kJoinColumnsMax);
+}
+
 arrow::Status BindContext::AddPlan(const plan::LogicalPlan& plan, int offset) {
+  // Views into views may be deeper than any text.
+  Nesting nesting(*this);
+  ARROW_RETURN_NOT_OK(CheckDepth(offset));
   ARROW_RETURN_NOT_OK(AddPlanNodes(1, offset));
+  const bool joins = plan.kind() == plan::PlanKind::kJoin || plan.kind() == plan::PlanKind::kApply;
+  if (joins) ARROW_RETURN_NOT_OK(AddJoinColumns(plan.schema()->num_fields(), offset));
   if (plan.kind() == plan::PlanKind::kScan) {
     const auto& scan = static_cast<const plan::ScanNode&>(plan);
     ARROW_RETURN_NOT_OK(AddScan(*scan.source(), scan.table_name(), offset));

@@ -91,6 +91,8 @@ class BindContext {
   /// Counts `count` plan nodes of the statement: views into views must not grow the plan without end.
   [[nodiscard]] arrow::Status AddPlanNodes(int64_t count, int offset);
   int64_t plan_nodes() const { return plan_nodes_; }
+  /// Counts the columns of a join: each has those of all joins below it, so their number grows with the square of the tables'.
+  [[nodiscard]] arrow::Status AddJoinColumns(int64_t count, int offset);
 
   struct OneShotScan {
     const plan::TableSource* source;
@@ -112,6 +114,7 @@ class BindContext {
   int depth_ = 0;
   int outermost_reference_ = kNoReference;
   int64_t plan_nodes_ = 0;
+  int64_t join_columns_ = 0;
   std::vector<OneShotScan> one_shot_scans_;
 };
 

@@ -112,6 +112,7 @@ arrow::Result<Binder::FromClause> Binder::BindFrom(const Node& select, const Que
       ARROW_ASSIGN_OR_RAISE(sides.right, BindFromItem(items[i], environment));
     }
     sides.left = std::move(joined);
+    ARROW_RETURN_NOT_OK(CheckWidth(sides));
     const size_t tables_before = sides.left.tables.size();
     joined = Combine(std::move(sides), {});
     const FromItem added{nullptr, {joined.tables.begin() + static_cast<ptrdiff_t>(tables_before), joined.tables.end()}};

@@ -94,6 +94,10 @@ bool HasLateral(const Node& from_item) {
   return found;
 }
 
+arrow::Status Binder::CheckWidth(const JoinSides& sides) {
+  return context_.AddJoinColumns(Width(sides.left.plan) + Width(sides.right.plan), sides.offset);
+}
+
 Binder::FromItem Binder::Combine(JoinSides sides, expr::JoinCondition condition) {
   FromItem joined;
   joined.tables = JoinedTables(std::move(sides.left.tables), sides.right.tables, Width(sides.left.plan));
@@ -131,6 +135,7 @@ arrow::Result<Binder::FromItem> Binder::BindJoin(const Node& node, const QueryEn
   } else {
     ARROW_ASSIGN_OR_RAISE(sides.right, BindFromItem(right, environment));
   }
+  ARROW_RETURN_NOT_OK(CheckWidth(sides));
   Scope both;
   ARROW_RETURN_NOT_OK(AddTables(sides.left, &both, sides.offset));
   ARROW_RETURN_NOT_OK(AddTables(sides.right, &both, sides.offset));

@@ -127,6 +127,20 @@ TEST(BindJoin, OneShotTablesMayBeJoined) {
                 "\"stream\" is a stream that can be read only once, and this statement reads it twice");
 }
 
+TEST(BindJoin, ManyTablesAreAnError) {
+  const auto list = [](int tables) {
+    std::string text = "SELECT 1 FROM ns.v t0";
+    for (int i = 1; i < tables; ++i) text += ", ns.v t" + std::to_string(i);
+    return text;
+  };
+  EXPECT_TRUE(BindText(list(400)).ok());
+  EXPECT_NE(PlanOrError(list(5000)).find("the statement is too large: its joins have more than 100000 columns"),
+            std::string::npos);
+  std::string exists = "SELECT 1 FROM t WHERE EXISTS (TABLE ns.v)";
+  for (int i = 0; i < 2000; ++i) exists += " AND EXISTS (TABLE ns.v)";
+  EXPECT_NE(PlanOrError(exists).find("the statement is too large"), std::string::npos);
+}
+
 TEST(BindJoin, Errors) {
   ExpectInvalid("SELECT »k FROM l, r", "column reference \"k\" is ambiguous");
   ExpectInvalid("SELECT s FROM l JOIN r ON »k = 1", "column reference \"k\" is ambiguous");

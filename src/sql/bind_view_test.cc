@@ -47,6 +47,21 @@ TEST(BindView, ViewsAreTables) {
             "\"stream\" is a stream that can be read only once, and this statement reads it twice");
 }
 
+TEST(BindView, ViewsIntoViewsAreNotEndless) {
+  FakeTables tables = TestTables();
+  tables.views["x0"] = BindWith(tables, "CREATE VIEW x0 AS TABLE ns.v").ValueOrDie().plan;
+  arrow::Status status;
+  int depth = 1;
+  for (; status.ok() && depth < 2000; ++depth) {
+    const std::string name = "x" + std::to_string(depth);
+    const auto bound = BindWith(tables, "CREATE VIEW " + name + " AS SELECT * FROM x" + std::to_string(depth - 1));
+    if (bound.ok()) tables.views[name] = bound->plan;
+    status = bound.status();
+  }
+  EXPECT_GT(depth, 100);
+  EXPECT_EQ(FirstLine(status), "the statement is nested too deeply: more than 500 levels");
+}
+
 TEST(BindView, DropNamesTheViewsThatExist) {
   FakeTables tables = TestTables();
   tables.views["x"] = tables.views["y"] = BindWith(tables, "SELECT 1").ValueOrDie().plan;
@@ -123,7 +138,8 @@ TEST(BindParameters, AreConstants) {
             "Limit: 7\n  Project: 7 AS a, 'x' AS b\n    Filter: k < 7\n      Scan: l columns=[k, v, s]\n");
   EXPECT_EQ(plan_of("SELECT a FROM t WHERE d < $2 AND s = $2 AND a = $3").substr(0, 85),
             "Project: a\n  Filter: d < DATE '2020-02-03' AND s = '2020-02-03' AND a = NULL\n    Scan");
-  EXPECT_EQ(plan_of("SELECT $1 + $5"), "there is no parameter $5\nLINE 1, COLUMN 13: SELECT $1 + $5\n                               ^");
+  EXPECT_EQ(plan_of("SELECT $1 + $5"),
+            "there is no parameter $5\nLINE 1, COLUMN 13: SELECT $1 + $5\n                               ^");
   ExpectInvalid("SELECT »$1", "there is no parameter $1");
 }
 

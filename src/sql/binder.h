@@ -167,6 +167,7 @@ class Binder {
   arrow::Result<std::vector<UsingName>> UsingNames(const Node& join);
   arrow::Result<std::vector<UsingName>> NaturalNames(const JoinSides& sides, int offset);
   arrow::Result<ScopeColumn*> ColumnForUsing(FromItem* side, const std::string& name, std::string_view side_name, int offset);
+  arrow::Status CheckWidth(const JoinSides& sides);
   FromItem Combine(JoinSides sides, expr::JoinCondition condition);
 
   // bind_select.cc

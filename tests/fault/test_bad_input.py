@@ -160,7 +160,8 @@ def test_sql_errors_point_at_their_place(run, lineitem, sql, words):
 
 def test_errors_in_a_script_show_its_lines(run, tmp_path):
     script = "-- a script\nSELECT 1;\n\n/* two */ SELECT 2; SELECT nothing FROM (VALUES (1)) t(x);\n"
-    place = "LINE 4: /* two */ SELECT 2; SELECT nothing FROM (VALUES (1)) t(x);\n" + " " * len("LINE 4: /* two */ SELECT 2; SELECT ") + "^"
+    line = "LINE 4, COLUMN 28: /* two */ SELECT 2; SELECT nothing FROM (VALUES (1)) t(x);\n"
+    place = line + " " * line.index("nothing") + "^"
     assert place in fails(run, ["sql", script], 2, "nothing").stderr
     path = tmp_path / "script.sql"
     path.write_text(script)

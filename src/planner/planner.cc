@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "exec/aggregate/aggregate_operator.h"
+#include "exec/join/hash_join_operator.h"
+#include "exec/join/nested_loop_join_operator.h"
 #include "exec/limit/limit_operator.h"
 #include "exec/project/filter_operator.h"
 #include "exec/project/project_operator.h"
@@ -43,6 +46,14 @@ class Planner {
         return BuildUnionAll(static_cast<const plan::UnionAllNode&>(node));
       case plan::PlanKind::kValues:
         return BuildValues(static_cast<const plan::ValuesNode&>(node));
+      case plan::PlanKind::kAggregate:
+        return BuildAggregate(static_cast<const plan::AggregateNode&>(node));
+      case plan::PlanKind::kJoin:
+        return BuildJoin(static_cast<const plan::JoinNode&>(node));
+      case plan::PlanKind::kSetOperation:
+        return MakeError(ErrorKind::kUnsupported, "not supported yet: {}", node.Describe());
+      case plan::PlanKind::kApply:
+        break;  // decorrelation leaves none
       case plan::PlanKind::kCopy:
         return BuildCopy(static_cast<const plan::CopyNode&>(node));
     }
@@ -88,6 +99,22 @@ class Planner {
 
   arrow::Result<OperatorPtr> BuildValues(const plan::ValuesNode& node) {
     return std::make_unique<exec::ValuesOperator>(context_, node.rows(), node.schema());
+  }
+
+  arrow::Result<OperatorPtr> BuildAggregate(const plan::AggregateNode& node) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+    return exec::AggregateOperator::Make(context_, std::move(child), node.groups(), node.aggregates(), node.schema());
+  }
+
+  arrow::Result<OperatorPtr> BuildJoin(const plan::JoinNode& node) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr left, Build(*node.left()));
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr right, Build(*node.right()));
+    if (node.condition().keys.empty()) {
+      return exec::NestedLoopJoinOperator::Make(context_, std::move(left), std::move(right), node.type(), node.condition(),
+                                                node.build_left(), node.schema());
+    }
+    return exec::HashJoinOperator::Make(context_, std::move(left), std::move(right), node.type(), node.condition(),
+                                        node.build_left(), node.schema());
   }
 
   arrow::Result<OperatorPtr> BuildCopy(const plan::CopyNode& node) {

@@ -119,6 +119,10 @@ arrow::Result<int64_t> QueryResult::WriteFile(const std::string& path, const std
 }
 
 arrow::Result<int64_t> QueryResult::WriteStream(arrow::io::OutputStream* out, const std::string& format) {
+  if (schema_->num_fields() == 0) {  // CREATE VIEW answers with nothing, not with an empty table
+    ARROW_RETURN_NOT_OK(Take());
+    return 0;
+  }
   return WriteTo([&](Statement& statement) { return io::MakeStreamSink(out, format, schema_, statement.mutable_context()); });
 }
 

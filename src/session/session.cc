@@ -22,6 +22,11 @@ namespace {
 /// Heap that parsing and binding take for a byte of SQL, at most (measured: lists of short literals take the most).
 constexpr int64_t kParseBytesPerByte = 420;
 
+/// What a statement answers that only defines something: no columns, no rows.
+plan::PlanPtr NoRows() {
+  return std::make_shared<plan::ValuesNode>(arrow::schema(arrow::FieldVector{}), std::vector<std::vector<expr::ExprPtr>>{});
+}
+
 arrow::Status CheckConfig(const BoundedSessionConfig& config) {
   if (config.target_partitions && *config.target_partitions < 1) {
     return MakeError(ErrorKind::kInvalidInput, "target_partitions must be at least 1, not {}", *config.target_partitions);
@@ -105,6 +110,7 @@ arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, co
   options.whole_text = script;
   options.offset_in_whole = part.offset;
   ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(part.text, catalog_, options));
+  if (bound.kind == sql::StatementKind::kCreateView || bound.kind == sql::StatementKind::kDropView) return bound;
   ARROW_ASSIGN_OR_RAISE(bound.plan,
                         optimizer::Optimize(bound.plan, {.pool = options.pool, .statement_time_us = options.statement_time_us}));
   return bound;
@@ -116,12 +122,26 @@ arrow::Result<std::unique_ptr<Result>> SessionImpl::SqlInScript(std::string_view
   if (bound.explain) {
     ARROW_ASSIGN_OR_RAISE(const std::string shown, ExplainBound(bound, bound.analyze, statement.get()));
     statement->set_root(MakeExplainRows(statement->mutable_context(), shown));
+  } else if (bound.kind == sql::StatementKind::kCreateView || bound.kind == sql::StatementKind::kDropView) {
+    DefineViews(bound);
+    ARROW_ASSIGN_OR_RAISE(auto root, planner::PlanOperators(*NoRows(), statement->mutable_context(), catalog_.file_systems()));
+    statement->set_root(std::move(root));
   } else {
     ARROW_ASSIGN_OR_RAISE(auto root, planner::PlanOperators(*bound.plan, statement->mutable_context(), catalog_.file_systems()));
     statement->set_root(std::move(root));
     statement->set_counts_output(bound.kind == sql::StatementKind::kQuery);
   }
   return std::make_unique<QueryResult>(shared_from_this(), std::move(statement));
+}
+
+void SessionImpl::DefineViews(const sql::BoundStatement& bound) {
+  for (const std::vector<std::string>& name : bound.views) {
+    if (bound.kind == sql::StatementKind::kCreateView) {
+      catalog_.SetView(name, bound.plan);
+    } else {
+      catalog_.DropView(name);
+    }
+  }
 }
 
 arrow::Result<std::vector<ScriptStatement>> SessionImpl::SplitStatements(std::string_view text) const {

@@ -33,6 +33,9 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
 
   TableCatalog& catalog() { return catalog_; }
 
+  /// For tests: every breaker of later statements spills after each batch it takes.
+  void ForceSpill(bool force_spill) { resources_.force_spill = force_spill; }
+
  private:
   SessionImpl() : catalog_(resources_) {}
 
@@ -40,6 +43,7 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
   arrow::Result<sql::BoundStatement> Bind(std::string_view script, const ScriptStatement& part, const Statement& statement);
   /// Text that shows the plan of `bound`, or with analyze runs it and adds what its operators did.
   arrow::Result<std::string> ExplainBound(const sql::BoundStatement& bound, bool analyze, Statement* statement);
+  void DefineViews(const sql::BoundStatement& bound);
   std::unique_ptr<Statement> NewStatement();
 
   SessionResources resources_;

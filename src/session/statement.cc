@@ -68,6 +68,7 @@ Statement::Statement(SessionResources& resources, std::shared_ptr<StatementMetri
     : metrics_(std::move(metrics)), context_{*resources.ledger, *resources.disk, resources.cancellation, metrics_->registry()} {
   context_.threads = resources.threads;
   context_.batch_rows = resources.batch_rows;
+  context_.force_spill = resources.force_spill;
   context_.statement_time_us = NowMicroseconds();
 }
 

@@ -18,6 +18,7 @@ struct SessionResources {
   int64_t memory_limit_bytes = 0;
   int threads = 1;
   int64_t batch_rows = 8192;
+  bool force_spill = false;  ///< for tests: runtime::QueryContext::force_spill
 };
 
 /// Counters of one statement that outlive its operators: metrics() and the progress bar read them from any thread.

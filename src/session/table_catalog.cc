@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "planner/parquet_table.h"
+#include "planner/series_table.h"
 
 namespace icebound {
 namespace {
@@ -16,6 +17,8 @@ std::string LowerCase(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
+
+std::string DottedName(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ".")); }
 
 }  // namespace
 
@@ -47,7 +50,7 @@ arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::OpenParquet(cons
 
 arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveName(const std::vector<std::string>& parts) {
   std::lock_guard lock(mutex_);
-  const std::string name = fmt::format("{}", fmt::join(parts, "."));
+  const std::string name = DottedName(parts);
   if (const auto found = tables_.find(name); found != tables_.end()) return found->second;
   // SQL folds unquoted names to lower case; the host program registered what it liked.
   for (const auto& [known, table] : tables_) {
@@ -56,12 +59,33 @@ arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveName(cons
   return MakeError(ErrorKind::kNotFound, "relation \"{}\" does not exist", name);
 }
 
+void TableCatalog::SetView(const std::vector<std::string>& parts, plan::PlanPtr plan) {
+  std::lock_guard lock(mutex_);
+  views_[DottedName(parts)] = std::move(plan);
+}
+
+void TableCatalog::DropView(const std::vector<std::string>& parts) {
+  std::lock_guard lock(mutex_);
+  views_.erase(DottedName(parts));
+}
+
+plan::PlanPtr TableCatalog::ResolveView(const std::vector<std::string>& parts) {
+  std::lock_guard lock(mutex_);
+  const auto found = views_.find(DottedName(parts));
+  return found != views_.end() ? found->second : nullptr;
+}
+
+arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveSeries(const plan::SeriesBounds& bounds) {
+  return planner::MakeSeriesTable(bounds);
+}
+
 arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolvePath(const std::string& path) { return OpenParquet(path); }
 
 std::vector<std::string> TableCatalog::TableNames() const {
   std::lock_guard lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, table] : tables_) names.push_back(name);
+  for (const auto& [name, plan] : views_) names.push_back(name);
   return names;
 }
 

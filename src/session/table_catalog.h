@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "io/file_systems.h"
+#include "plan/logical_plan.h"
 #include "plan/table_source.h"
 #include "session/statement.h"
 
 namespace icebound {
 
-/// The tables of one session by name, and the file systems behind paths. Thread safe.
+/// The tables and views of one session by name, and the file systems behind paths. Thread safe.
 class TableCatalog final : public plan::TableResolver {
  public:
   explicit TableCatalog(const SessionResources& resources) : resources_(resources) {}
@@ -29,7 +30,13 @@ class TableCatalog final : public plan::TableResolver {
 
   arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquet(const std::string& path);
 
+  /// Adds or replaces, or forgets, a view.
+  void SetView(const std::vector<std::string>& parts, plan::PlanPtr plan);
+  void DropView(const std::vector<std::string>& parts);
+
   arrow::Result<std::shared_ptr<plan::TableSource>> ResolveName(const std::vector<std::string>& parts) override;
+  plan::PlanPtr ResolveView(const std::vector<std::string>& parts) override;
+  arrow::Result<std::shared_ptr<plan::TableSource>> ResolveSeries(const plan::SeriesBounds& bounds) override;
   arrow::Result<std::shared_ptr<plan::TableSource>> ResolvePath(const std::string& path) override;
   std::vector<std::string> TableNames() const override;
 
@@ -37,6 +44,7 @@ class TableCatalog final : public plan::TableResolver {
   const SessionResources& resources_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<plan::TableSource>> tables_;  // guarded by mutex_
+  std::map<std::string, plan::PlanPtr> views_;                        // guarded by mutex_
   io::StorageProperties properties_;                                  // guarded by mutex_
   bool properties_changed_ = true;                                    // guarded by mutex_
   // All that were ever made: tables opened through an earlier one keep using it. Guarded by mutex_.

@@ -40,6 +40,7 @@ arrow::Result<plan::PlanPtr> Optimize(plan::PlanPtr plan, const OptimizerOptions
       return MakeError(ErrorKind::kInvalidInput, "there is no optimizer rule \"{}\"", name);
     }
   }
+  ARROW_ASSIGN_OR_RAISE(plan, Decorrelate(plan, options));
   for (const Rule& rule : kRules) {
     if (options.disabled_rules.contains(rule.name)) continue;
     ARROW_ASSIGN_OR_RAISE(plan, rule.apply(plan, options));

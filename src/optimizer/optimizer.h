@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Logical plan to a better logical plan. The rules run in a fixed order (RuleNames gives it), each over the whole plan; every
-// rule is one file and leaves a plan with the same columns and the same rows, so that any of them can be switched off:
+// Logical plan to a better logical plan. First of all, subqueries become joins (decorrelation.cc): no plan runs before. Then the
+// rules run in a fixed order (RuleNames gives it), each over the whole plan; every rule is one file and leaves a plan with the same
+// columns and the same rows, so that any of them can be switched off:
 //
 //   constant_folding    computes constant expressions, simplifies AND/OR, drops filters that are always true, empties plans that
-//   can have no rows redundant_sort      drops an ORDER BY below another one merge_projections   joins neighbouring projections,
-//   drops those that change nothing filter_pushdown     moves filters towards the scans, and into them limit_pushdown      LIMIT
-//   below projections, into sorts (top-k) and scans column_pruning      columns that nobody uses are not read, sorted or spilled
-//   merge_projections   once more, for what pruning left
+//                       can have no rows
+//   redundant_sort      drops an ORDER BY whose order nobody sees
+//   merge_projections   joins neighbouring projections, drops those that change nothing; once more, for what pruning left
+//   filter_pushdown     moves filters towards the scans and into them, through joins and aggregates; finds join keys
+//   limit_pushdown      LIMIT below projections, into sorts (top-k) and scans
+//   column_pruning      columns that nobody uses are not read, joined, sorted or spilled
 //   scan_order          marks the scans whose order the result shows
 #pragma once
 

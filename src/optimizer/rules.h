@@ -11,6 +11,9 @@
 
 namespace icebound::optimizer {
 
+/// Not a rule to switch off: a plan with an ApplyNode cannot run.
+arrow::Result<plan::PlanPtr> Decorrelate(const plan::PlanPtr& plan, const OptimizerOptions& options);
+
 arrow::Result<plan::PlanPtr> FoldConstants(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> DropRedundantSorts(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> MergeProjections(const plan::PlanPtr& plan, const OptimizerOptions& options);

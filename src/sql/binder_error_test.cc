@@ -10,7 +10,8 @@ namespace {
 
 TEST(BinderError, LooksLikePostgres) {
   const auto bound = BindText("SELECT a\nFROM t\nWHERE\tlength_ > 1");
-  EXPECT_EQ(bound.status().message(), "column \"length_\" does not exist\nLINE 3, COLUMN 7: WHERE length_ > 1\n                        ^");
+  EXPECT_EQ(bound.status().message(),
+            "column \"length_\" does not exist\nLINE 3, COLUMN 7: WHERE length_ > 1\n                        ^");
   EXPECT_TRUE(bound.status().IsInvalid());
 }
 

@@ -92,7 +92,8 @@ TEST(SplitStatements, ReportsUnfinishedText) {
   const auto result = SplitStatements("SELECT 1; SELECT 'x");
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.status().message(),
-            "unterminated quoted string at or near \"'x\"\nLINE 1, COLUMN 18: SELECT 1; SELECT 'x\n                                    ^");
+            "unterminated quoted string at or near \"'x\"\nLINE 1, COLUMN 18: SELECT 1; SELECT 'x\n                              "
+            "      ^");
   EXPECT_FALSE(SplitStatements("\xff").ok());
 }
 

@@ -9,11 +9,12 @@
 #include <functional>
 
 #include "options.h"
+#include "standard_output.h"
 
 namespace icebound::cli {
 
-/// What main runs after parsing: set by the chosen command.
-using Action = std::function<arrow::Status()>;
+/// What main runs after parsing: set by the chosen command. Whatever a command prints goes through `out`.
+using Action = std::function<arrow::Status(StandardOutput& out)>;
 
 void AddSqlCommand(CLI::App& app, const GlobalOptions& options, Action* action);
 void AddExplainCommand(CLI::App& app, const GlobalOptions& options, Action* action);

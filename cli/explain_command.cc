@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include "commands.h"
 #include "progress.h"
 
@@ -13,14 +11,14 @@ struct ExplainOptions {
   bool analyze = false;
 };
 
-arrow::Status RunExplain(const GlobalOptions& global, const ExplainOptions& explain) {
+arrow::Status RunExplain(const GlobalOptions& global, const ExplainOptions& explain, StandardOutput& out) {
   ARROW_ASSIGN_OR_RAISE(const std::string text, StatementText(explain.text, explain.file));
   ARROW_ASSIGN_OR_RAISE(auto session, OpenSession(global));
   CancelOnSignal cancel(session.get());
   ProgressBar progress(*session, explain.analyze && !global.quiet && !global.no_progress);
   ARROW_ASSIGN_OR_RAISE(const std::string plan, session->Explain(text, explain.analyze));
   progress.Stop();
-  fmt::print("{}", plan);
+  ARROW_RETURN_NOT_OK(out.Write(plan));
   return WriteMetrics(global, session->metrics());
 }
 
@@ -32,7 +30,9 @@ void AddExplainCommand(CLI::App& app, const GlobalOptions& global, Action* actio
   command->add_option("text", explain->text, "The statement, or - for standard input");
   command->add_option("-f,--file", explain->file, "Read the statement from a file");
   command->add_flag("--analyze", explain->analyze, "Run it; show rows, time, peak memory and spilled bytes by operator");
-  command->callback([&global, explain, action] { *action = [&global, explain] { return RunExplain(global, *explain); }; });
+  command->callback([&global, explain, action] {
+    *action = [&global, explain](StandardOutput& out) { return RunExplain(global, *explain, out); };
+  });
 }
 
 }  // namespace icebound::cli

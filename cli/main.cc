@@ -2,18 +2,25 @@
 //
 // The program `icebound`: global options, one command, one line on stderr when it fails, and an exit code that says what kind of
 // failure it was (icebound/error.h).
+#include <arrow/util/io_util.h>
 #include <fmt/format.h>
 #include <icebound/version.h>
 
-#include <cstdlib>
+#include <cerrno>
+#include <csignal>
+#include <new>
+#include <sstream>
 
 #include "commands.h"
 
 namespace icebound::cli {
 namespace {
 
-/// Arrow's text without the status code and detail around our message.
-void PrintError(const arrow::Status& status) { fmt::print(stderr, "icebound: {}\n", status.message()); }
+constexpr int kExitUsage = 2;
+constexpr int kExitMemory = 3;
+constexpr int kExitDiskFull = 4;
+/// What shells report of a program that SIGPIPE ended.
+constexpr int kExitReaderGone = 128 + SIGPIPE;
 
 void AddGlobalOptions(CLI::App& app, GlobalOptions* options) {
   app.add_option("--memory-limit", options->memory_limit, "Bytes with a unit (512MB, 1.5GiB) or a share (50%)")
@@ -32,6 +39,26 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions* options) {
   app.add_flag("--no-progress", options->no_progress, "No progress line");
 }
 
+/// The exit code of a failure (icebound/error.h), also of those that are the program's own and have no ErrorKind.
+int ExitCodeOf(const arrow::Status& status) {
+  const int error = arrow::internal::ErrnoFromStatus(status);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) return kExitDiskFull;
+  return status.IsInvalid() ? kExitUsage : ExitCode(status);
+}
+
+/// Arrow's text without the status code and detail around our message.
+int Fail(const arrow::Status& status) {
+  PrintMessage(fmt::format("icebound: {}\n", status.message()));
+  return ExitCodeOf(status);
+}
+
+/// What is left to say when the command is over. An output that nobody received is a failure whatever the command returned.
+int Finish(const arrow::Status& status, const StandardOutput& out) {
+  if (out.reader_is_gone()) return kExitReaderGone;
+  if (!out.failure().ok()) return Fail(out.failure());
+  return status.ok() ? 0 : Fail(status);
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("SQL over Parquet inside a memory limit that the operating system can check", "icebound");
   app.set_version_flag("--version", std::string("icebound ") + kVersion);
@@ -42,18 +69,36 @@ int Main(int argc, char** argv) {
   AddGlobalOptions(app, &options);
   AddSqlCommand(app, options, &action);
   AddExplainCommand(app, options, &action);
+  StandardOutput out;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // Help and version end with 0; anything else is bad usage.
-    return app.exit(error) == 0 ? 0 : 2;
+    std::ostringstream help, complaint;
+    const bool asked_for = app.exit(error, help, complaint) == 0;  // help and version end with 0; anything else is bad usage
+    PrintMessage(complaint.str());
+    const arrow::Status status = out.Write(help.str());
+    return asked_for ? Finish(status, out) : kExitUsage;
   }
-  const arrow::Status status = action();
-  if (!status.ok()) PrintError(status);
-  return status.IsInvalid() ? 2 : ExitCode(status);
+  return Finish(action(out), out);
+}
+
+/// The library reports by status; what is thrown all the same ends here, as one line instead of an abort.
+int GuardedMain(int argc, char** argv) {
+  OccupyStandardDescriptors();
+  // A reader that goes (`| head`) must not end the process before it has removed its temporary files.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    PrintMessage("icebound: the system has no more memory for this process\n");
+    return kExitMemory;
+  } catch (const std::exception& error) {
+    PrintMessage(fmt::format("icebound: internal error: {}\n", error.what()));
+    return 1;
+  }
 }
 
 }  // namespace
 }  // namespace icebound::cli
 
-int main(int argc, char** argv) { return icebound::cli::Main(argc, argv); }
+int main(int argc, char** argv) { return icebound::cli::GuardedMain(argc, argv); }

@@ -7,7 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
+
+#include "standard_output.h"
 
 namespace icebound::cli {
 namespace {
@@ -82,12 +83,10 @@ void ProgressBar::Run() {
   if (wake_.wait_for(lock, kFirstDraw, [this] { return stopping_; })) return;
   while (!stopping_) {
     const std::string text = ProgressText(session_.metrics(), TerminalWidth() - 1);
-    fmt::print(stderr, "\r\x1b[K{}", text);
-    std::fflush(stderr);
+    PrintMessage("\r\x1b[K" + text);
     wake_.wait_for(lock, kRedraw, [this] { return stopping_; });
   }
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  PrintMessage("\r\x1b[K");
 }
 
 }  // namespace icebound::cli

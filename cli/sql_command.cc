@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <arrow/io/stdio.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "commands.h"
 #include "progress.h"
@@ -27,7 +28,7 @@ arrow::Result<int64_t> Prepared(Result& result) {
 
 /// Runs one statement; the last one of a script may go to a file, the others (and COPY) print.
 arrow::Status RunStatement(Session& session, const CancelOnSignal& cancel, const GlobalOptions& global, const SqlOptions& sql,
-                           std::string_view script, const ScriptStatement& statement, bool to_file) {
+                           std::string_view script, const ScriptStatement& statement, bool to_file, StandardOutput& out) {
   ARROW_ASSIGN_OR_RAISE(auto result, session.SqlInScript(script, statement));
   if (cancel.requested()) session.Cancel();  // it came between two statements
   ProgressBar progress(session, !global.quiet && !global.no_progress);
@@ -37,7 +38,6 @@ arrow::Status RunStatement(Session& session, const CancelOnSignal& cancel, const
   } else if (rows = Prepared(*result); rows.ok()) {
     // The progress line must be gone before rows appear on the same terminal.
     progress.Stop();
-    arrow::io::StdoutStream out;
     const std::string format = !sql.format.empty() ? sql.format : global.json ? "json" : "table";
     rows = result->WriteStream(&out, format);
   }
@@ -46,20 +46,33 @@ arrow::Status RunStatement(Session& session, const CancelOnSignal& cancel, const
   const arrow::Status written = WriteMetrics(global, metrics);
   ARROW_RETURN_NOT_OK(rows.status());
   ARROW_RETURN_NOT_OK(written);
-  if (to_file && !global.quiet) fmt::print(stderr, "{} rows written to {}\n", *rows, sql.output);
+  if (to_file && !global.quiet) PrintMessage(fmt::format("{} rows written to {}\n", *rows, sql.output));
   return arrow::Status::OK();
 }
 
-arrow::Status RunSql(const GlobalOptions& global, const SqlOptions& sql) {
+arrow::Status RunSql(const GlobalOptions& global, const SqlOptions& sql, StandardOutput& out) {
   ARROW_ASSIGN_OR_RAISE(const std::string text, StatementText(sql.text, sql.file));
   ARROW_ASSIGN_OR_RAISE(auto session, OpenSession(global));
   CancelOnSignal cancel(session.get());
   ARROW_ASSIGN_OR_RAISE(const auto statements, session->SplitStatements(text));
   for (size_t i = 0; i < statements.size(); ++i) {
     const bool to_file = !sql.output.empty() && i + 1 == statements.size();
-    ARROW_RETURN_NOT_OK(RunStatement(*session, cancel, global, sql, text, statements[i], to_file));
+    ARROW_RETURN_NOT_OK(RunStatement(*session, cancel, global, sql, text, statements[i], to_file, out));
   }
   return arrow::Status::OK();
+}
+
+/// Everything that `descriptor` gives. A directory opens like a file and fails here.
+arrow::Result<std::string> ReadAll(int descriptor, std::string_view name) {
+  std::string text;
+  while (true) {
+    const size_t before = text.size();
+    text.resize(before + (size_t{64} << 10));
+    const ssize_t bytes = read(descriptor, text.data() + before, text.size() - before);
+    text.resize(before + static_cast<size_t>(std::max<ssize_t>(bytes, 0)));
+    if (bytes == 0) return text;
+    if (bytes < 0 && errno != EINTR) return arrow::Status::Invalid("cannot read ", name, ": ", std::strerror(errno));
+  }
 }
 
 }  // namespace
@@ -68,13 +81,13 @@ arrow::Result<std::string> StatementText(const std::string& text, const std::str
   if (text.empty() == file.empty()) {
     return arrow::Status::Invalid("give the SQL as an argument, or a file with -f, or - for standard input");
   }
-  if (text == "-" || file == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
-  }
+  if (text == "-" || file == "-") return ReadAll(STDIN_FILENO, "standard input");
   if (file.empty()) return text;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return arrow::Status::Invalid("cannot read the SQL file ", file);
-  return std::string(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return arrow::Status::Invalid("cannot read the SQL file ", file, ": ", std::strerror(errno));
+  auto content = ReadAll(descriptor, "the SQL file " + file);
+  close(descriptor);
+  return content;
 }
 
 void AddSqlCommand(CLI::App& app, const GlobalOptions& global, Action* action) {
@@ -85,7 +98,8 @@ void AddSqlCommand(CLI::App& app, const GlobalOptions& global, Action* action) {
   command->add_option("-o,--output", sql->output, "Write the rows to a .parquet, .csv, .arrow, .json or .jsonl file");
   command->add_option("--format", sql->format, "How rows are printed: table, csv, json, jsonl or arrow")
       ->check(CLI::IsMember({"table", "csv", "json", "jsonl", "arrow"}));
-  command->callback([&global, sql, action] { *action = [&global, sql] { return RunSql(global, *sql); }; });
+  command->callback(
+      [&global, sql, action] { *action = [&global, sql](StandardOutput& out) { return RunSql(global, *sql, out); }; });
 }
 
 }  // namespace icebound::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/aggregate/aggregate_operator.h"
+
+#include <utility>
+
+#include "exec/aggregate/aggregation.h"
+#include "runtime/operator_timer.h"
+
+namespace icebound::exec {
+
+arrow::Result<std::unique_ptr<AggregateOperator>> AggregateOperator::Make(QueryContext* context, std::unique_ptr<Operator> child,
+                                                                          std::vector<expr::ExprPtr> groups,
+                                                                          std::vector<expr::AggregateCall> aggregates,
+                                                                          const std::shared_ptr<arrow::Schema>& output) {
+  const std::shared_ptr<arrow::Schema> input = child->schema();
+  std::unique_ptr<AggregateOperator> made(
+      new AggregateOperator(context, std::move(child), aggregate::Aggregation::OutputSchema(*output)));
+  ARROW_ASSIGN_OR_RAISE(made->aggregation_, aggregate::Aggregation::Make(context, input, std::move(groups), aggregates,
+                                                                         made->schema(), &made->mutable_metrics()));
+  return made;
+}
+
+AggregateOperator::AggregateOperator(QueryContext* context, std::unique_ptr<Operator> child, std::shared_ptr<arrow::Schema> schema)
+    : Operator(context, "aggregate", std::move(schema)), child_(std::move(child)) {}
+
+AggregateOperator::~AggregateOperator() = default;
+
+arrow::Status AggregateOperator::Prepare() {
+  ARROW_RETURN_NOT_OK(child_->Prepare());
+  ARROW_RETURN_NOT_OK(aggregation_->StartInput(WorkerCount(*context(), *child_)));
+  ARROW_RETURN_NOT_OK(DrainInParallel(context(), child_.get(), [this](int worker, BatchStream* stream) -> arrow::Status {
+    while (true) {
+      ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch, stream->Next());
+      const runtime::OperatorTimer timer(mutable_metrics());
+      if (batch == nullptr) return aggregation_->FinishWorker(worker);
+      ARROW_RETURN_NOT_OK(aggregation_->Append(worker, batch));
+    }
+  }));
+  child_.reset();  // what the scan holds is worth more to the merge
+  const runtime::OperatorTimer timer(mutable_metrics());
+  return aggregation_->FinishInput();
+}
+
+int AggregateOperator::max_streams() const { return aggregation_->max_streams(); }
+
+arrow::Result<std::unique_ptr<BatchStream>> AggregateOperator::OpenStream() { return aggregation_->OpenStream(); }
+
+}  // namespace icebound::exec

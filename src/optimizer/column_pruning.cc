@@ -3,10 +3,12 @@
 // Top-down: every node is told which of its columns are wanted and gives a plan that has at least these, with a map from the old
 // column numbers to the new ones. Where columns too many would cost (below a Sort, which keeps and spills them) or where the
 // numbers must agree (branches of UnionAll, the result, COPY), a projection makes them exact; likewise below a Join, which
-// keeps and spills its rows, too. A mark that nobody reads is not made, and an aggregate that nobody reads is not computed.
+// keeps and spills its rows, too. A mark that nobody reads is not made, nor a left join whose right columns nobody reads and that
+// cannot double a row; and an aggregate that nobody reads is not computed.
 #include <algorithm>
 #include <numeric>
 
+#include "optimizer/plan_properties.h"
 #include "optimizer/plan_rewrite.h"
 #include "optimizer/rules.h"
 
@@ -171,6 +173,14 @@ arrow::Result<Pruned> PruneJoin(const plan::JoinNode& join, const Wanted& wanted
   if (IsMark(join.type()) && !wanted.back()) {
     ARROW_ASSIGN_OR_RAISE(Pruned left, Prune(join.left(), Wanted(wanted.begin(), wanted.end() - 1)));
     left.position.push_back(-1);
+    return left;
+  }
+  const bool reads_right =
+      std::any_of(wanted.begin() + static_cast<ptrdiff_t>(left_width), wanted.end(), [](bool is) { return is; });
+  if (join.type() == expr::JoinType::kLeft && !reads_right && MatchesAtMostOne(*join.right(), join.condition().keys)) {
+    ARROW_ASSIGN_OR_RAISE(Pruned left,
+                          Prune(join.left(), Wanted(wanted.begin(), wanted.begin() + static_cast<ptrdiff_t>(left_width))));
+    left.position.resize(wanted.size(), -1);
     return left;
   }
   // Over L then R, also where R's columns do not come out.

@@ -15,11 +15,21 @@ struct Rule {
   arrow::Result<plan::PlanPtr> (*apply)(const plan::PlanPtr&, const OptimizerOptions&);
 };
 
+// Filters show which joins can be plainer, and plainer joins let filters through: twice is enough for a subquery in a subquery.
 constexpr std::array kRules = {
-    Rule{"constant_folding", FoldConstants},     Rule{"redundant_sort", DropRedundantSorts},
-    Rule{"merge_projections", MergeProjections}, Rule{"filter_pushdown", PushFilters},
-    Rule{"limit_pushdown", PushLimits},          Rule{"column_pruning", PruneColumns},
-    Rule{"merge_projections", MergeProjections}, Rule{"scan_order", OrderScans},
+    Rule{"constant_folding", FoldConstants},
+    Rule{"redundant_sort", DropRedundantSorts},
+    Rule{"merge_projections", MergeProjections},
+    Rule{"filter_pushdown", PushFilters},
+    Rule{"semi_join", SimplifyJoins},
+    Rule{"filter_pushdown", PushFilters},
+    Rule{"semi_join", SimplifyJoins},
+    Rule{"constant_folding", FoldConstants},
+    Rule{"filter_pushdown", PushFilters},
+    Rule{"limit_pushdown", PushLimits},
+    Rule{"column_pruning", PruneColumns},
+    Rule{"merge_projections", MergeProjections},
+    Rule{"scan_order", OrderScans},
 };
 
 }  // namespace

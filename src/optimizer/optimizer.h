@@ -9,6 +9,7 @@
 //   redundant_sort      drops an ORDER BY whose order nobody sees
 //   merge_projections   joins neighbouring projections, drops those that change nothing; once more, for what pruning left
 //   filter_pushdown     moves filters towards the scans and into them, through joins and aggregates; finds join keys
+//   semi_join           marks in WHERE become semi and anti joins, outer joins inner ones where NULLs are rejected; filters again
 //   limit_pushdown      LIMIT below projections, into sorts (top-k) and scans
 //   column_pruning      columns that nobody uses are not read, joined, sorted or spilled
 //   scan_order          marks the scans whose order the result shows

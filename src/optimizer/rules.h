@@ -18,6 +18,7 @@ arrow::Result<plan::PlanPtr> FoldConstants(const plan::PlanPtr& plan, const Opti
 arrow::Result<plan::PlanPtr> DropRedundantSorts(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> MergeProjections(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> PushFilters(const plan::PlanPtr& plan, const OptimizerOptions& options);
+arrow::Result<plan::PlanPtr> SimplifyJoins(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> PushLimits(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> PruneColumns(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> OrderScans(const plan::PlanPtr& plan, const OptimizerOptions& options);

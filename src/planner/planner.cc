@@ -14,6 +14,7 @@
 #include "exec/project/filter_operator.h"
 #include "exec/project/project_operator.h"
 #include "exec/scan/scan_operator.h"
+#include "exec/set/set_operation_operator.h"
 #include "exec/set/union_all_operator.h"
 #include "exec/set/values_operator.h"
 #include "exec/sort/sort_operator.h"
@@ -24,6 +25,20 @@ namespace icebound::planner {
 namespace {
 
 using OperatorPtr = std::unique_ptr<exec::Operator>;
+
+exec::SetOperationKind KindOf(plan::SetOperation operation) {
+  switch (operation) {
+    case plan::SetOperation::kIntersect:
+      return exec::SetOperationKind::kIntersect;
+    case plan::SetOperation::kIntersectAll:
+      return exec::SetOperationKind::kIntersectAll;
+    case plan::SetOperation::kExcept:
+      return exec::SetOperationKind::kExcept;
+    case plan::SetOperation::kExceptAll:
+      break;
+  }
+  return exec::SetOperationKind::kExceptAll;
+}
 
 /// Walks the plan once, children first. Not thread safe.
 class Planner {
@@ -51,7 +66,7 @@ class Planner {
       case plan::PlanKind::kJoin:
         return BuildJoin(static_cast<const plan::JoinNode&>(node));
       case plan::PlanKind::kSetOperation:
-        return MakeError(ErrorKind::kUnsupported, "not supported yet: {}", node.Describe());
+        return BuildSetOperation(static_cast<const plan::SetOperationNode&>(node));
       case plan::PlanKind::kApply:
         break;  // decorrelation leaves none
       case plan::PlanKind::kCopy:
@@ -115,6 +130,12 @@ class Planner {
     }
     return exec::HashJoinOperator::Make(context_, std::move(left), std::move(right), node.type(), node.condition(),
                                         node.build_left(), node.schema());
+  }
+
+  arrow::Result<OperatorPtr> BuildSetOperation(const plan::SetOperationNode& node) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr left, Build(*node.child()));
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr right, Build(*node.children()[1]));
+    return exec::SetOperationOperator::Make(context_, std::move(left), std::move(right), KindOf(node.operation()), node.schema());
   }
 
   arrow::Result<OperatorPtr> BuildCopy(const plan::CopyNode& node) {

@@ -172,7 +172,7 @@ arrow::Status Binder::BindAggregateOrder(const Node& node, const std::vector<Exp
     const int offset = sort_by.FirstLocation();
     expr::AggregateOrder& order = call->order_by.emplace_back();
     ARROW_ASSIGN_OR_RAISE(order.expr, binder->Bind(sort_by["node"]));
-    ARROW_ASSIGN_OR_RAISE(const SortDirection direction, BindSortDirection(sort_by, *order.expr->type()));
+    ARROW_ASSIGN_OR_RAISE(const SortDirection direction, BindSortDirection(sort_by));
     order.descending = direction.descending;
     order.nulls_first = direction.nulls_first;
     const bool is_argument =

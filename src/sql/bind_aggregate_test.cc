@@ -121,6 +121,8 @@ TEST(BindAggregate, Errors) {
   ExpectInvalid("SELECT 1 FROM l HAVING »1", "argument of HAVING must be type boolean, not type integer");
   ExpectInvalid("SELECT sum(»max(k)) FROM l", "aggregate function calls cannot be nested");
   ExpectInvalid("SELECT »count() FROM l", "count(*) must be used to call a parameterless aggregate function");
+  ExpectInvalid("SELECT »conut(*) FROM l", "function conut does not exist; did you mean \"count\"?");
+  ExpectInvalid("SELECT »string_ag(s, ',') FROM l", "function string_ag does not exist; did you mean \"string_agg\"?");
   ExpectInvalid("SELECT k FROM l GROUP BY »2", "GROUP BY position 2 is not in select list");
   ExpectInvalid("SELECT k FROM l GROUP BY »'x'", "non-integer constant in GROUP BY");
   ExpectInvalid("SELECT k AS x, v AS x FROM l GROUP BY »x", "GROUP BY \"x\" is ambiguous");

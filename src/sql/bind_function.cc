@@ -5,8 +5,10 @@
 #include <array>
 
 #include "expr/aggregate.h"
+#include "expr/functions.h"
 #include "sql/aggregation.h"
 #include "sql/expr_binder.h"
+#include "sql/nearest_name.h"
 
 namespace icebound::sql {
 
@@ -104,6 +106,13 @@ arrow::Result<ExprPtr> ExprBinder::BindFunction(const Node& node) {
     return context_.Invalid(offset, "schema \"{}\" of function {} does not exist", parts.front(), name);
   }
   if (expr::IsAggregateName(name)) return BindAggregateColumn(node, name);
+  if (expr::FunctionRegistry::Get().Find(name) == nullptr) {
+    // The registry has no aggregates to suggest.
+    std::vector<std::string> names;
+    for (const std::string_view aggregate : expr::AggregateNames()) names.emplace_back(aggregate);
+    const std::string suggestion = SuggestionText(name, names);
+    if (!suggestion.empty()) return context_.Invalid(offset, "function {} does not exist{}", name, suggestion);
+  }
   for (const std::string_view field : {"agg_order", "agg_filter", "agg_within_group", "agg_star", "agg_distinct"}) {
     if (node[field]) return context_.Invalid(offset, "{} is not an aggregate function", name);
   }

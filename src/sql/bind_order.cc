@@ -17,11 +17,9 @@ bool IsOrderable(const arrow::DataType& type) {
   return std::all_of(type.fields().begin(), type.fields().end(), [](const auto& field) { return IsOrderable(*field->type()); });
 }
 
-arrow::Result<Binder::SortDirection> Binder::BindSortDirection(const Node& sort_by, const arrow::DataType& type) {
+arrow::Result<Binder::SortDirection> Binder::BindSortDirection(const Node& sort_by) {
   const int offset = sort_by.FirstLocation();
-  if (!IsOrderable(type)) {
-    return context_.Invalid(offset, "could not identify an ordering operator for type {}", expr::SqlTypeName(type));
-  }
+  // Every type has an order here, also those that PostgreSQL does not have: a map goes by its entries, as they are stored.
   if (sort_by["useOp"]) return context_.Unsupported(offset, "ORDER BY ... USING");
   ARROW_RETURN_NOT_OK(context_.OnlyFields(sort_by, {"node", "sortby_dir", "sortby_nulls", "location"}));
   SortDirection direction;
@@ -32,7 +30,7 @@ arrow::Result<Binder::SortDirection> Binder::BindSortDirection(const Node& sort_
 }
 
 arrow::Result<plan::SortKey> Binder::KeyOf(const Node& sort_by, int column, const arrow::Field& field) {
-  ARROW_ASSIGN_OR_RAISE(const SortDirection direction, BindSortDirection(sort_by, *field.type()));
+  ARROW_ASSIGN_OR_RAISE(const SortDirection direction, BindSortDirection(sort_by));
   return plan::SortKey{expr::MakeColumn(column, field, {sort_by.FirstLocation()}), direction.descending, direction.nulls_first};
 }
 

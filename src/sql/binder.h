@@ -202,7 +202,7 @@ class Binder {
   arrow::Result<std::optional<int>> OutputColumn(const Node& item, const std::vector<std::string>& names,
                                                  const std::vector<expr::ExprPtr>& exprs, std::string_view clause);
   arrow::Result<plan::SortKey> KeyOf(const Node& sort_by, int column, const arrow::Field& field);
-  arrow::Result<SortDirection> BindSortDirection(const Node& sort_by, const arrow::DataType& type);
+  arrow::Result<SortDirection> BindSortDirection(const Node& sort_by);
   arrow::Result<plan::PlanPtr> ApplyLimit(const Node& select, plan::PlanPtr plan);
   arrow::Result<std::optional<int64_t>> BindRowCount(const Node& node, std::string_view clause);
 

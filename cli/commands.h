@@ -19,13 +19,17 @@ using Action = std::function<arrow::Status(StandardOutput& out)>;
 void AddSqlCommand(CLI::App& app, const GlobalOptions& options, Action* action);
 void AddExplainCommand(CLI::App& app, const GlobalOptions& options, Action* action);
 
-/// While it lives, Ctrl-C and SIGTERM cancel the session's statement instead of ending the process. One at a time.
+/// From now on Ctrl-C, SIGTERM and SIGHUP cancel the session's statements instead of ending the process, which then cleans up and
+/// exits with 130. One at a time. Made before the session, so that a signal never meets a half-opened one.
 class CancelOnSignal {
  public:
-  explicit CancelOnSignal(Session* session);
+  CancelOnSignal();
   ~CancelOnSignal();
-  /// A signal has come. Whoever starts another statement cancels that one, too.
-  bool requested() const;
+  /// Also acts on a signal that has come before.
+  void Watch(std::shared_ptr<Session> session);
+
+ private:
+  std::shared_ptr<Session> session_;
 };
 
 /// The text to run: TEXT itself, stdin for "-", or a file's content.

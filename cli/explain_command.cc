@@ -13,8 +13,9 @@ struct ExplainOptions {
 
 arrow::Status RunExplain(const GlobalOptions& global, const ExplainOptions& explain, StandardOutput& out) {
   ARROW_ASSIGN_OR_RAISE(const std::string text, StatementText(explain.text, explain.file));
+  CancelOnSignal cancel;
   ARROW_ASSIGN_OR_RAISE(auto session, OpenSession(global));
-  CancelOnSignal cancel(session.get());
+  cancel.Watch(session);
   ProgressBar progress(*session, explain.analyze && !global.quiet && !global.no_progress);
   ARROW_ASSIGN_OR_RAISE(const std::string plan, session->Explain(text, explain.analyze));
   progress.Stop();

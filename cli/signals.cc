@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <atomic>
 #include <csignal>
 
@@ -7,6 +8,8 @@
 namespace icebound::cli {
 namespace {
 
+constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+
 // A signal handler can only reach globals; lock-free, so safe inside one.
 std::atomic<Session*> g_session{nullptr};
 std::atomic<bool> g_requested{false};
@@ -14,26 +17,26 @@ std::atomic<bool> g_requested{false};
 extern "C" void OnSignal(int signal) {
   g_requested = true;
   Session* session = g_session.load();
-  if (session != nullptr) session->Cancel();
+  if (session != nullptr) session->CancelAll();
   // A second signal means "now": the default action ends the process, and the next start removes its spill directory.
   std::signal(signal, SIG_DFL);
 }
 
 }  // namespace
 
-CancelOnSignal::CancelOnSignal(Session* session) {
-  g_requested = false;
-  g_session = session;
-  std::signal(SIGINT, OnSignal);
-  std::signal(SIGTERM, OnSignal);
+CancelOnSignal::CancelOnSignal() {
+  for (const int number : kSignals) {
+    // What the caller had ignored (nohup, a background job of a script) stays ignored.
+    if (std::signal(number, OnSignal) == SIG_IGN) std::signal(number, SIG_IGN);
+  }
 }
 
-CancelOnSignal::~CancelOnSignal() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  g_session = nullptr;
-}
+CancelOnSignal::~CancelOnSignal() { g_session = nullptr; }
 
-bool CancelOnSignal::requested() const { return g_requested; }
+void CancelOnSignal::Watch(std::shared_ptr<Session> session) {
+  session_ = std::move(session);
+  g_session = session_.get();
+  if (g_requested) session_->CancelAll();  // it came while the session was opened
+}
 
 }  // namespace icebound::cli

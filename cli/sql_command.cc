@@ -27,10 +27,9 @@ arrow::Result<int64_t> Prepared(Result& result) {
 }
 
 /// Runs one statement; the last one of a script may go to a file, the others (and COPY) print.
-arrow::Status RunStatement(Session& session, const CancelOnSignal& cancel, const GlobalOptions& global, const SqlOptions& sql,
-                           std::string_view script, const ScriptStatement& statement, bool to_file, StandardOutput& out) {
+arrow::Status RunStatement(Session& session, const GlobalOptions& global, const SqlOptions& sql, std::string_view script,
+                           const ScriptStatement& statement, bool to_file, StandardOutput& out) {
   ARROW_ASSIGN_OR_RAISE(auto result, session.SqlInScript(script, statement));
-  if (cancel.requested()) session.Cancel();  // it came between two statements
   ProgressBar progress(session, !global.quiet && !global.no_progress);
   arrow::Result<int64_t> rows = 0;
   if (to_file) {
@@ -52,12 +51,13 @@ arrow::Status RunStatement(Session& session, const CancelOnSignal& cancel, const
 
 arrow::Status RunSql(const GlobalOptions& global, const SqlOptions& sql, StandardOutput& out) {
   ARROW_ASSIGN_OR_RAISE(const std::string text, StatementText(sql.text, sql.file));
+  CancelOnSignal cancel;
   ARROW_ASSIGN_OR_RAISE(auto session, OpenSession(global));
-  CancelOnSignal cancel(session.get());
+  cancel.Watch(session);
   ARROW_ASSIGN_OR_RAISE(const auto statements, session->SplitStatements(text));
   for (size_t i = 0; i < statements.size(); ++i) {
     const bool to_file = !sql.output.empty() && i + 1 == statements.size();
-    ARROW_RETURN_NOT_OK(RunStatement(*session, cancel, global, sql, text, statements[i], to_file, out));
+    ARROW_RETURN_NOT_OK(RunStatement(*session, global, sql, text, statements[i], to_file, out));
   }
   return arrow::Status::OK();
 }

@@ -31,7 +31,7 @@ struct ScriptStatement {
 };
 
 /// A bounded session. Sessions are independent: no global state, two with different limits may live in one process. One statement
-/// runs at a time; Cancel() and metrics() may be called from any thread, the rest from one thread at a time. Results and
+/// runs at a time; Cancel(), CancelAll() and metrics() may be called from any thread, the rest from one thread at a time. Results and
 /// readers keep their session alive; batches that came out of them may outlive it.
 class Session {
  public:
@@ -66,6 +66,10 @@ class Session {
   /// Stops the running statement at its next batch: it fails with ErrorKind::kCancelled. The next one runs again. Lock-free,
   /// callable from a signal handler.
   virtual void Cancel() = 0;
+
+  /// As Cancel, and every statement that starts later fails so, too: for a program that is ending, whose signal may come just
+  /// before a statement. Lock-free, callable from a signal handler.
+  virtual void CancelAll() = 0;
 };
 
 /// Opens a session: checks the limit (at least 32 MiB), creates the private spill directory and removes those that dead processes

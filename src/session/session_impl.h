@@ -30,6 +30,7 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
   arrow::Result<std::string> Explain(std::string_view text, bool analyze) override;
   QueryMetrics metrics() const override;
   void Cancel() override { resources_.cancellation.Cancel(); }
+  void CancelAll() override { resources_.cancellation.CancelAll(); }
 
   TableCatalog& catalog() { return catalog_; }
 

@@ -157,6 +157,16 @@ TEST_F(SessionTest, TheNextStatementRunsAfterACancelledOne) {
   EXPECT_OK(result->Prepare());  // Cancel() stops the running statement, and none was running
 }
 
+TEST_F(SessionTest, AfterCancelAllNothingRunsAgain) {
+  auto session = Open();
+  session->CancelAll();
+  const std::string sort = "SELECT * FROM generate_series(1, 1000000000) ORDER BY 1 DESC";
+  ASSERT_OK_AND_ASSIGN(auto result, session->Sql(sort));
+  EXPECT_EQ(GetErrorKind(result->Prepare()), ErrorKind::kCancelled);
+  EXPECT_EQ(GetErrorKind(session->Explain(sort, true).status()), ErrorKind::kCancelled);
+  EXPECT_EQ(GetErrorKind(session->Sql("EXPLAIN ANALYZE " + sort).status()), ErrorKind::kCancelled);
+}
+
 TEST_F(SessionTest, AStreamIsScannedOnce) {
   auto session = Open();
   ASSERT_OK(session->RegisterArrow("rows", std::make_shared<CountDown>(10)));

@@ -10,9 +10,9 @@ import pytest
 import measure
 
 
-def start(lineitem, spill_dir, target, limit="64MiB"):
+def start(lineitem, spill_dir, target, limit="64MiB", before=()):
     return subprocess.Popen(
-        [measure.PROGRAM, "--memory-limit", limit, "--threads", "2", "--spill-dir", spill_dir, "sql",
+        [*before, measure.PROGRAM, "--memory-limit", limit, "--threads", "2", "--spill-dir", spill_dir, "sql",
          f"COPY (SELECT * FROM '{lineitem}' ORDER BY l_comment) TO '{target}'"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -59,7 +59,7 @@ def test_the_next_start_leaves_a_living_one_alone(spill_dir, tmp_path, lineitem)
     assert list(spill_dir.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_cancels_and_cleans(spill_dir, tmp_path, lineitem, number):
     target = tmp_path / "out.parquet"
     process = start(lineitem, spill_dir, target)
@@ -72,3 +72,26 @@ def test_ctrl_c_cancels_and_cleans(spill_dir, tmp_path, lineitem, number):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["spill"]
 
 
+@pytest.mark.parametrize("command", [["sql", "EXPLAIN ANALYZE {0}"], ["sql", "{0}"], ["explain", "--analyze", "{0}"]])
+def test_a_signal_at_any_moment_of_the_start(spill_dir, lineitem, command):
+    """Before the handler stands, the signal ends the process; from then on it cancels, whatever is about to start. Never is it lost."""
+    statement = f"SELECT * FROM '{lineitem}' ORDER BY l_comment"
+    arguments = [part.format(statement) for part in command]
+    for milliseconds in range(0, 90, 3):
+        process = subprocess.Popen([measure.PROGRAM, "--memory-limit", "32MiB", "--spill-dir", spill_dir, *arguments],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(milliseconds / 1000)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+        assert process.returncode in (130, -signal.SIGINT), (milliseconds, process.returncode, stderr)
+        assert list(spill_dir.iterdir()) == []
+
+
+def test_nohup_is_honoured(spill_dir, tmp_path, lineitem):
+    target = tmp_path / "out.parquet"
+    process = start(lineitem, spill_dir, target, before=["nohup"])
+    wait_for_spill(spill_dir, process)
+    process.send_signal(signal.SIGHUP)
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    assert target.exists()

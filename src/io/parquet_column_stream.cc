@@ -158,6 +158,9 @@ arrow::Status ColumnStream::CheckPageHeader(std::string_view header) {
                      "a page at offset {} claims to decompress from {} to {} bytes, its whole column chunk to {}", position_,
                      sizes[3], sizes[2], options_.chunk_uncompressed_bytes);
   }
+  if (options_.wide_pass != nullptr && !options_.wide_pass->MayRead(sizes[2])) {
+    return MakeError(ErrorKind::kMemoryLimit, "a page of {} bytes has to wait for its turn", sizes[2]);
+  }
   return arrow::Status::OK();
 }
 

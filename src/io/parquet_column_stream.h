@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "io/input_file.h"
+#include "io/wide_pages.h"
 
 namespace icebound::io {
 
@@ -41,6 +42,7 @@ struct ColumnStreamOptions {
   arrow::MemoryPool* pool = nullptr;
   arrow::MemoryPool* ahead_pool = nullptr;  ///< for blocks read ahead, with
   ReadAheadBudget* ahead_budget = nullptr;  ///< what they may hold; null reads none
+  WidePass* wide_pass = nullptr;            ///< asked before a page is read; null: any page may be
 };
 
 /// Not thread safe. Views from Peek live until the next call.

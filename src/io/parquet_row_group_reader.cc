@@ -57,10 +57,11 @@ void CollectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* l
 /// as that library expects.
 class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::Contents {
  public:
-  Source(std::shared_ptr<ParquetFooter> footer, memory::MemoryConsumer* consumer)
+  Source(std::shared_ptr<ParquetFooter> footer, memory::MemoryConsumer* consumer, WidePass* wide_pass)
       : footer_(std::move(footer)),
         file_(footer_->shared_file()),
         consumer_(consumer),
+        wide_pass_(wide_pass),
         properties_(PageProperties(consumer->pool())),
         metadata_(footer_->head()) {}
 
@@ -108,6 +109,7 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
     options.buffer_bytes = BufferBytes(chunk->total_compressed_size());
     options.chunk_uncompressed_bytes = chunk->total_uncompressed_size();
     options.pool = consumer_->pool();
+    options.wide_pass = wide_pass_;
     if (!file_->is_local()) {
       options.ahead_pool = consumer_->try_pool();
       options.ahead_budget = &ahead_budget_;
@@ -153,6 +155,7 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
   const std::shared_ptr<ParquetFooter> footer_;
   const std::shared_ptr<InputFile> file_;
   memory::MemoryConsumer* const consumer_;
+  WidePass* const wide_pass_;
   const parquet::ReaderProperties properties_;
   std::shared_ptr<parquet::FileMetaData> metadata_;  // the head until there is a row group
   std::unique_ptr<parquet::RowGroupMetaData> row_group_;
@@ -164,7 +167,11 @@ class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::C
 
 ParquetRowGroupReader::ParquetRowGroupReader(std::shared_ptr<ParquetFooter> footer, RowGroupReaderOptions options,
                                              memory::MemoryConsumer* consumer)
-    : footer_(std::move(footer)), options_(std::move(options)), consumer_(consumer), reservation_(consumer) {}
+    : footer_(std::move(footer)),
+      options_(std::move(options)),
+      consumer_(consumer),
+      reservation_(consumer),
+      wide_pass_(options_.wide_gate) {}
 
 ParquetRowGroupReader::~ParquetRowGroupReader() {
   columns_.clear();  // before the file they read from
@@ -174,7 +181,7 @@ arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Mak
                                                                                   RowGroupReaderOptions options,
                                                                                   memory::MemoryConsumer* consumer) {
   std::unique_ptr<ParquetRowGroupReader> reader(new ParquetRowGroupReader(std::move(footer), std::move(options), consumer));
-  auto source = std::make_unique<Source>(reader->footer_, consumer);
+  auto source = std::make_unique<Source>(reader->footer_, consumer, &reader->wide_pass_);
   reader->source_ = source.get();
   const arrow::Status status = GuardParquet(
       ErrorKind::kCorruptData, [&] { return reader->Where(); },
@@ -389,26 +396,37 @@ int64_t ParquetRowGroupReader::NextBatchRows() const {
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetRowGroupReader::Next() {
   while (ready_.empty()) {
+    wide_pass_.Give();  // who asks is done with the batch before
     if (range_ == ranges_.size()) {
       columns_.clear();
       return nullptr;
     }
-    const int64_t rows = NextBatchRows();
+    int64_t rows = NextBatchRows();
     arrow::Status status = Decode(rows);
-    if (!status.ok() && rows > 1 && GetErrorKind(status) == ErrorKind::kMemoryLimit) {
-      // What was decoded so far is lost with the readers; they start again at row_ with less to hold.
-      rows_limit_ = std::max<int64_t>(1, rows / 8);
-      columns_.clear();
-      ARROW_RETURN_NOT_OK(OpenColumns());
-      continue;
+    while (GetErrorKind(status) == ErrorKind::kMemoryLimit) {
+      ARROW_ASSIGN_OR_RAISE(const bool again, TryWithLess(rows));
+      if (!again) break;
+      rows = NextBatchRows();
+      status = Decode(rows);
     }
-    ARROW_RETURN_NOT_OK(status);
+    if (!status.ok()) return ExplainWideRow(status, wide_pass_.widest_page_bytes());
     row_ += rows;
     if (row_ == ranges_[range_].end && ++range_ < ranges_.size()) row_ = ranges_[range_].begin;
   }
   std::shared_ptr<arrow::RecordBatch> batch = std::move(ready_.front());
   ready_.pop_front();
   return batch;
+}
+
+arrow::Result<bool> ParquetRowGroupReader::TryWithLess(int64_t rows) {
+  const bool had_turn = wide_pass_.held();
+  if (rows == 1 && had_turn) return false;
+  if (!wide_pass_.was_refused()) rows_limit_ = std::max<int64_t>(1, rows / 8);
+  // What was decoded so far is lost with the readers.
+  columns_.clear();
+  ARROW_RETURN_NOT_OK(wide_pass_.Wait());
+  ARROW_RETURN_NOT_OK(OpenColumns());
+  return true;
 }
 
 arrow::Status ParquetRowGroupReader::Decode(int64_t rows) {

@@ -10,7 +10,7 @@
 //     columns of a batch agree;
 //   - the rows of a batch follow from their width: estimated from the footer before the first batch, measured after it;
 //   - when memory is refused for a batch, the row group is opened again at that row with batches an eighth as long, down to
-//     one row.
+//     one row; and a page that is large beside the memory there is waits until no other stream has one (wide_pages.h).
 //
 // Source of the page selection: Apache Parquet, PageIndex.md ("page index: row ranges").
 #pragma once
@@ -27,6 +27,7 @@
 #include "io/parquet_footer.h"
 #include "io/parquet_schema.h"
 #include "io/row_ranges.h"
+#include "io/wide_pages.h"
 #include "memory/memory_ledger.h"
 
 namespace icebound::io {
@@ -41,6 +42,7 @@ struct RowGroupReaderOptions {
   std::vector<ColumnSource> columns;      ///< for each of its fields: where it comes from in the file
   BatchBounds bounds;
   int64_t read_ahead_bytes = int64_t{4} << 20;  ///< of a remote file: blocks being used and fetched, all columns together
+  WidePageGate* wide_gate = nullptr;            ///< outlives the reader; null: there is no other stream
 };
 
 /// Not thread safe: one a stream and file. The footer is shared, the consumer outlives the reader and every batch of it.
@@ -82,6 +84,9 @@ class ParquetRowGroupReader {
   int64_t LeafRowBytes(const parquet::ColumnChunkMetaData& chunk, int leaf) const;
   /// Decodes `rows` rows from row_ on into ready_.
   arrow::Status Decode(int64_t rows);
+  /// After a refusal of memory: drops what the columns hold, waits for a turn alone, and starts again at row_. False when nothing
+  /// is left to try.
+  arrow::Result<bool> TryWithLess(int64_t rows);
   arrow::Result<std::shared_ptr<arrow::ChunkedArray>> DecodeColumn(Column* column, int64_t rows);
   arrow::Status SkipTo(Column* column, int64_t row);
   arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ReadRows(Column* column, int64_t rows);
@@ -97,6 +102,7 @@ class ParquetRowGroupReader {
   memory::MemoryConsumer* const consumer_;
   memory::Reservation reservation_;  // the decoders' own objects
 
+  WidePass wide_pass_;
   Source* source_ = nullptr;  // owned by file_reader_
   std::unique_ptr<parquet::arrow::FileReader> file_reader_;
   std::vector<std::vector<int>> field_leaves_;  // of each projected column

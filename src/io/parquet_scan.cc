@@ -12,6 +12,12 @@ namespace {
 /// Of the grants, what the streams of one scan may be planned to hold together: the rest is for the operators they feed.
 constexpr double kShareOfGrants = 0.4;
 
+/// What a stream may hold of a wide page: two pages, for a moment, the value, and its batch (wide_pages.h). When every stream had
+/// one, all together would hold less than half of the grants.
+constexpr int64_t kWidePageCopies = 4;
+constexpr int64_t kWidePagePart = 3 * kWidePageCopies;
+constexpr int64_t kMinWidePageBytes = 2 << 20;
+
 /// Of the grants, what one stream may hold of blocks that were read ahead from a remote store, within bounds that make requests
 /// worth their while.
 constexpr int64_t kReadAheadPart = 16;
@@ -81,7 +87,8 @@ class ParquetStream final : public runtime::BatchStream {
       RowGroupReaderOptions options{.schema = scan_->schema(),
                                     .columns = file_->columns,
                                     .bounds = {.rows = scan_->context()->batch_rows, .bytes = scan_->context()->batch_bytes},
-                                    .read_ahead_bytes = scan_->ReadAheadBytes()};
+                                    .read_ahead_bytes = scan_->ReadAheadBytes(),
+                                    .wide_gate = scan_->wide_gate_or_null()};
       ARROW_ASSIGN_OR_RAISE(reader_, ParquetRowGroupReader::Make(file_->footer, std::move(options), scan_->consumer()));
     }
     ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const FooterPage> page, file_->footer->LoadPage(morsel.row_group));
@@ -154,6 +161,10 @@ ParquetScan::ParquetScan(std::shared_ptr<const ParquetTable> table, ParquetScanR
       schema_(Project(*table_->schema(), request_.projection)),
       consumer_(context->ledger.AddConsumer("scan " + table_->location_.text)),
       pieces_(PiecesPerRowGroup()) {
+  if (const int streams = MaxStreams(); streams > 1) {
+    const int64_t wide_bytes = std::max(kMinWidePageBytes, context_->ledger.granted_bytes() / (kWidePagePart * streams));
+    wide_gate_ = std::make_unique<WidePageGate>(wide_bytes, &context_->cancellation);
+  }
   context_->metrics.input_rows_total.fetch_add(table_->rows(), std::memory_order_relaxed);
 }
 

@@ -61,6 +61,7 @@ class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
   void Prune(int64_t rows);
 
   runtime::QueryContext* context() const { return context_; }
+  WidePageGate* wide_gate_or_null() const { return wide_gate_.get(); }
   memory::MemoryConsumer* consumer() const { return consumer_.get(); }
 
  private:
@@ -74,7 +75,8 @@ class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
   runtime::QueryContext* const context_;
   const std::shared_ptr<arrow::Schema> schema_;
   const std::unique_ptr<memory::MemoryConsumer> consumer_;
-  const int pieces_;  // morsels a row group
+  const int pieces_;                         // morsels a row group
+  std::unique_ptr<WidePageGate> wide_gate_;  // with more than one stream
 
   std::atomic<int64_t> delivered_rows_{0};
   std::mutex mutex_;

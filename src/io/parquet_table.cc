@@ -29,13 +29,13 @@ void AddLeaves(const parquet::schema::Node& node, const parquet::SchemaDescripto
   for (int i = 0; i < group.field_count(); ++i) AddLeaves(*group.field(i), descriptor, leaves);
 }
 
-/// A page and its dictionary (which together are no more than the chunk), and buffers. Where one value is wider than a page ought to
-/// be, it is held as page, as value and in the batch.
+/// A page and its dictionary (which together are no more than the chunk), and buffers. Where one value is wider than a page ought
+/// to be, it is held as page (two, for a moment), as value and in the batch.
 int64_t LeafBytes(const parquet::ColumnChunkMetaData& chunk) {
   const int64_t pages = chunk.has_dictionary_page() ? 2 : 1;
   const int64_t page_bytes = std::clamp<int64_t>(chunk.total_uncompressed_size(), 0, pages * kTypicalPageBytes);
   const int64_t value_bytes = chunk.total_uncompressed_size() / std::max<int64_t>(1, chunk.num_values());
-  return std::max(page_bytes, 3 * value_bytes) + (int64_t{64} << 10);
+  return std::max(page_bytes, 4 * value_bytes) + (int64_t{64} << 10);
 }
 
 /// Large enough for every category, flag and code; small enough to go along with every batch.
@@ -64,7 +64,7 @@ std::shared_ptr<arrow::Schema> WithDictionaries(const arrow::Schema& schema, con
     if (!is_text || !IsSmallDictionary(*row_group.ColumnChunk(descriptor.ColumnIndex(*node)))) continue;
     fields[i] = fields[i]->WithType(arrow::dictionary(arrow::int32(), fields[i]->type()));
   }
-  return arrow::schema(std::move(fields));
+  return arrow::schema(std::move(fields), schema.metadata());
 }
 
 ParquetMorselShape ShapeOf(const ParquetFooter& footer, const parquet::RowGroupMetaData& row_group) {

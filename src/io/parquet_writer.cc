@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "io/batch_bytes.h"
 #include "io/copy_options.h"
 #include "io/output_file.h"
 #include "io/parquet_guard.h"
@@ -16,6 +17,7 @@
 #include "io/parquet_writer/nested_column.h"
 #include "io/parquet_writer/staged_pages.h"
 #include "io/parquet_writer/written_schema.h"
+#include "io/wide_pages.h"
 #include "runtime/operator_timer.h"
 
 namespace icebound::io {
@@ -195,13 +197,15 @@ class ParquetWriterImpl final : public ParquetWriter {
     EncodeWorkspace* workspace = workspaces_[static_cast<size_t>(worker)].get();
     runtime::OperatorTimer timer(metrics_);
     const auto context = [&] { return fmt::format("column \"{}\"", input_schema_->field(index)->name()); };
-    return GuardParquet(ErrorKind::kIo, context, [&]() -> arrow::Status {
+    const arrow::Status status = GuardParquet(ErrorKind::kIo, context, [&]() -> arrow::Status {
       if (nested_[static_cast<size_t>(index)] != nullptr)
         return nested_[static_cast<size_t>(index)]->Write(batch.column(index), workspace);
       ARROW_ASSIGN_OR_RAISE(auto array, ReadableLeaf(batch.column(index), consumer_->pool()));
       const int leaf = schema_.fields[static_cast<size_t>(index)].first_leaf;
       return encoders_[static_cast<size_t>(leaf)]->AppendFlat(*array, workspace);
     });
+    if (status.ok() || batch.num_rows() == 0) return status;
+    return ExplainWideRow(status, HeldBytes(*batch.column(index)->data()) / batch.num_rows());
   }
 
   ColumnsState FieldState(int index) const {
@@ -212,6 +216,7 @@ class ParquetWriterImpl final : public ParquetWriter {
       state.encoded_bytes += encoder.EstimateChunkBytes();
       state.held_bytes += encoder.held_page_bytes();
       state.working_bytes += encoder.working_bytes();
+      state.wide_bytes += encoder.widest_page_bytes();
     }
     return state;
   }
@@ -247,7 +252,9 @@ class ParquetWriterImpl final : public ParquetWriter {
     if (group_rows_ >= row_group_rows_ || (options_.row_group_bytes && state.encoded_bytes >= *options_.row_group_bytes)) {
       return EndRowGroup();
     }
-    if (state.held_bytes + state.working_bytes <= budget_bytes_) return arrow::Status::OK();
+    // What comes next may need as much as the widest value needed: twice, before and after compression.
+    const int64_t wide_bytes = state.held_bytes > 0 ? 2 * state.wide_bytes : 0;
+    if (state.held_bytes + state.working_bytes + wide_bytes <= budget_bytes_) return arrow::Status::OK();
     const bool is_asked_for = options_.row_group_rows || options_.row_group_bytes;
     const bool is_small = state.encoded_bytes < leaf_count() * kWorthwhileChunkBytes;
     const bool spilling_helps = state.held_bytes >= budget_bytes_ / 8;

@@ -119,18 +119,75 @@ def test_row_39_one_row_that_cannot_fit(run, tmp_path, limit_mib):
     assert not target.exists()
 
 
-@pytest.mark.parametrize("limit_mib", [32, 64, 128, 256])
-def test_rows_of_the_documented_width_pass(run, tmp_path, limit_mib):
-    """Rows up to an eighth of the limit are sorted and written, whatever order they come in."""
-    source, target = tmp_path / "wide.parquet", tmp_path / "out.parquet"
-    width = limit_mib * measure.MIB // 8
-    texts = ["a" * width, "b" * width, "c" * 10, "d" * width, "e" * width]
-    pq.write_table(pa.table({"k": [3, 1, 2, 5, 4], "s": texts}), source, compression="zstd", row_group_size=1)
-    run(["sql", f"COPY (SELECT * FROM '{source}' ORDER BY k) TO '{target}'"], limit_mib=limit_mib)
-    table = pq.read_table(target)
-    assert table["k"].to_pylist() == [1, 2, 3, 4, 5]
-    assert [text[0] for text in table["s"].to_pylist()] == ["b", "c", "a", "e", "d"]
-    assert [len(text) for text in table["s"].to_pylist()] == [width, 10, width, width, width]
+def write_wide_rows(path, rows, width, rows_per_page=1):
+    """Rows (k, s) in random order of k; s begins with k and is `width` bytes that no codec shrinks. Returns the digest of every row by key."""
+    random = numpy.random.default_rng(rows + width)
+    noise = random.bytes(width)
+    schema = pa.schema([("k", pa.int64()), ("s", pa.binary())])
+    keys = random.permutation(rows)
+    with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False, write_statistics=False) as writer:
+        for first in range(0, rows, rows_per_page):
+            some = keys[first : first + rows_per_page]
+            texts = [f"{key:08}".encode() + noise[8 + key :] + noise[:key] for key in some]
+            writer.write_table(pa.table([some, texts], schema=schema), row_group_size=rows_per_page)
+    return lambda key: f"{key:08}".encode() + noise[8 + key :] + noise[:key]
+
+
+def check_wide_rows(path, rows, text_of):
+    file = pq.ParquetFile(path)
+    key = 0
+    for batch in file.iter_batches(batch_size=8):
+        for k, s in zip(batch["k"], batch["s"]):
+            assert k.as_py() == key and s.as_buffer().equals(pa.py_buffer(text_of(key)))
+            key += 1
+    assert key == rows
+
+
+@pytest.fixture(scope="module")
+def wide_rows(tmp_path_factory):
+    """wide_rows(rows, width): such a file, made once."""
+    made = {}
+
+    def make(rows, width):
+        if (rows, width) not in made:
+            path = tmp_path_factory.mktemp("wide") / "rows.parquet"
+            made[rows, width] = path, write_wide_rows(path, rows, width)
+        return made[rows, width]
+
+    return make
+
+
+# Rows of an eighth of the limit, and narrower ones that many threads would hold many of.
+WIDE = [(54, 4, 32), (54, 4, 36), (100, 2, 32), (52, 6, 48), (20, 16, 128)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("rows, width_mib, limit_mib", WIDE)
+def test_rows_of_the_documented_width_pass(run, tmp_path, wide_rows, rows, width_mib, limit_mib, threads):
+    """Rows up to an eighth of the limit are sorted and written, however many they are and whatever order they come in."""
+    source, text_of = wide_rows(rows, width_mib * measure.MIB - 64)
+    target = tmp_path / "out.parquet"
+    run(["sql", f"COPY (SELECT * FROM '{source}' ORDER BY k) TO '{target}' (COMPRESSION none)"], limit_mib=limit_mib, threads=threads)
+    if threads == 2:
+        check_wide_rows(target, rows, text_of)
+    target.unlink()
+
+
+def test_wide_rows_sort_by_themselves(run, tmp_path, wide_rows):
+    """The key is the wide column: rows are compared whole."""
+    source, text_of = wide_rows(54, 4 * measure.MIB - 64)
+    target = tmp_path / "out.parquet"
+    run(["sql", f"COPY (SELECT * FROM '{source}' ORDER BY s) TO '{target}'"], limit_mib=32, threads=2)
+    check_wide_rows(target, 54, text_of)
+
+
+@pytest.mark.parametrize("limit_mib", [32, 64])
+def test_a_row_that_is_too_wide_says_what_it_needs(run, tmp_path, limit_mib):
+    source, target = tmp_path / "one.parquet", tmp_path / "out.parquet"
+    write_wide_rows(source, 2, 40 * measure.MIB)
+    done = run(["sql", f"COPY (SELECT * FROM '{source}' ORDER BY k) TO '{target}'"], limit_mib=limit_mib, check=False)
+    assert done.exit_code == 3 and "memory limit too small" in done.stderr and "at least 321 MiB" in done.stderr, done.stderr
+    run(["sql", f"COPY (SELECT * FROM '{source}' ORDER BY k) TO '{target}'"], limit_mib=321)
 
 
 def test_every_promise_holds_for_an_empty_table(run, tmp_path):

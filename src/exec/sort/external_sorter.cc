@@ -31,13 +31,17 @@ constexpr int64_t kChunkBytesMax = int64_t{1} << 20;
 constexpr int64_t kScratchBytesMin = int64_t{64} << 10;
 constexpr int64_t kScratchBytesMax = int64_t{1} << 20;
 
-/// A row is held by an arena, then by a merge, then by a batch, and its consumer holds one too; a wider one than a
-/// third of the grants cannot pass, and is refused before it is tried.
-constexpr int64_t kWidestRowPart = 3;
+/// A row is held by the merge, by a batch, and twice by a consumer that encodes it; a wider one than a quarter of the grants
+/// cannot pass, and is refused before it is tried.
+constexpr int64_t kWidestRowPart = 4;
 
-/// Rows wider than this part of the grants are not kept in memory for the merge, nor merged ahead: each of them is held by a run's
-/// buffer, a batch and the consumer already, and the scan before and the writer after need as much again.
+/// Rows wider than this part of the grants are not kept in memory for the merge, nor merged ahead: each of them is held by the
+/// merge, a batch and the consumer already.
 constexpr int64_t kLonelyRowPart = 64;
+
+/// Copies of the widest row that the merge leaves room for: the batch, the consumer's encoded page before and after compression,
+/// and the page that waits to be written.
+constexpr int64_t kConsumerRows = 4;
 
 /// Output rows are gathered in a buffer of at least this size, however little memory there is.
 constexpr int64_t kOutputBytesMin = int64_t{64} << 10;
@@ -144,7 +148,9 @@ arrow::Result<int64_t> ExternalSorter::Reclaim(int64_t bytes) {
 int64_t ExternalSorter::FreeBytes() const { return context_->ledger.available_bytes() + budget_.slack_bytes(); }
 
 int64_t ExternalSorter::MergeBytesMax() const {
-  const auto part_bytes = static_cast<int64_t>(kMergeShare * static_cast<double>(FreeBytes()));
+  const int64_t free_bytes = FreeBytes();
+  const auto share_bytes = static_cast<int64_t>(kMergeShare * static_cast<double>(free_bytes));
+  const int64_t part_bytes = std::min(share_bytes, free_bytes - BytesForConsumer());
   // The floor is held already, however small the share has become.
   return std::max(std::min(part_bytes, consumer_->share_bytes() - budget_.taken_bytes()), shared_.floor_bytes);
 }
@@ -155,6 +161,18 @@ int64_t ExternalSorter::OutputBytesMax() const {
 
 bool ExternalSorter::HasLonelyRows() const {
   return shared_.widest_row_bytes.load(std::memory_order_relaxed) > context_->ledger.granted_bytes() / kLonelyRowPart;
+}
+
+/// Of the buffer that a merge of all runs has for the row that has won.
+int64_t ExternalSorter::WideRowBytes() const {
+  int64_t bytes = 0;
+  for (const PlannedRun& planned : runs_) bytes = std::max(bytes, RowMerger::WideRowBytes(planned.run));
+  return bytes;
+}
+
+int64_t ExternalSorter::BytesForConsumer() const {
+  const int64_t widest_bytes = shared_.widest_row_bytes.load(std::memory_order_relaxed);
+  return widest_bytes > context_->batch_bytes ? kConsumerRows * widest_bytes : 0;
 }
 
 int ExternalSorter::MergeThreads() const { return HasLonelyRows() ? 1 : context_->threads; }
@@ -182,7 +200,7 @@ arrow::Status ExternalSorter::FinishInput() {
     ARROW_RETURN_NOT_OK(ReduceRuns());
   }
   final_fan_in_ = static_cast<int64_t>(runs_.size());
-  int64_t needed_bytes = budget_.taken_bytes() + OutputBufferBytes() + shared_.block_bytes;
+  int64_t needed_bytes = budget_.taken_bytes() + OutputBufferBytes() + shared_.block_bytes + WideRowBytes();
   for (const PlannedRun& planned : runs_) needed_bytes += RunReader::BufferBytes(planned.run);
   budget_.ReturnSlack(needed_bytes);
   UpdateMetrics();
@@ -223,7 +241,8 @@ arrow::Status ExternalSorter::ReduceRuns() {
   std::sort(runs_.begin(), runs_.end(), larger);
   const int64_t output_bytes = OutputBufferBytes();
   while (true) {
-    const int64_t merge_bytes = MergeBytesMax() - output_bytes - shared_.block_bytes;  // less the readers' scratch
+    const int64_t merge_bytes =
+        MergeBytesMax() - output_bytes - shared_.block_bytes - WideRowBytes();  // less what the readers share
     const auto run_count = static_cast<int64_t>(runs_.size());
     if (FanIn(merge_bytes) >= run_count) return arrow::Status::OK();
     // One block more is needed to write. Merging n runs takes n - 1 away: the first merge takes the odd rest, so that

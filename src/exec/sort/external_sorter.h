@@ -12,6 +12,8 @@
 //      all runs fit, one merge gives the output. Otherwise runs are merged into longer ones first: always the
 //      smallest, and in the first step just as many as make every later merge a full one, so that the fewest rows are
 //      written twice.
+//      Wide rows are the exception to the share: who takes them holds several of them at a time, whatever the grants
+//      are, so the merge leaves kConsumerRows of the widest row to it, and holds one itself (run_file.h).
 //   3. Merge (row_merger.h, merge_stream.h): a tree of losers, rows back to columns, ahead on a thread of its own.
 //      Blocks are freed on disk as they are read.
 //
@@ -99,6 +101,8 @@ class ExternalSorter final : public memory::Reclaimer {
   int64_t OutputBytesMax() const;
   int64_t OutputBufferBytes() const;
   bool HasLonelyRows() const;
+  int64_t WideRowBytes() const;
+  int64_t BytesForConsumer() const;
   int MergeThreads() const;
   arrow::Status SpillWhatIsInMemory();
   arrow::Status ReduceRuns();

@@ -47,6 +47,13 @@ class RowBatch {
     return row;
   }
 
+  /// Adds a row that the caller writes to the address returned.
+  uint8_t* AddSpace(int64_t row_bytes) {
+    uint8_t* space = bytes_.data() + used_bytes_;
+    AddAddress(space, row_bytes);
+    return space;
+  }
+
   /// Adds a copy of a row; returns where it is.
   const uint8_t* AddCopy(const uint8_t* row, int64_t row_bytes) {
     uint8_t* copy = bytes_.data() + used_bytes_;

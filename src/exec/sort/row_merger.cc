@@ -28,13 +28,20 @@ struct Cursor {
   std::unique_ptr<RunReader> reader;  // when it is on disk
 };
 
+/// What the readers of a merge share.
+struct MergeBuffers {
+  MappedPages scratch;   // for blocks as they are stored
+  MappedPages wide_row;  // for the row that has won, when it is wider than a batch
+  std::span<uint8_t> scratch_span() const { return {scratch.data(), static_cast<size_t>(scratch.bytes())}; }
+};
+
 template <typename Order>
 class LoserTreeMerger final : public RowMerger {
  public:
-  LoserTreeMerger(const RowLayout& layout, const KeyPrefix& prefix, MappedPages scratch, std::vector<Cursor> cursors)
+  LoserTreeMerger(const RowLayout& layout, const KeyPrefix& prefix, MergeBuffers buffers, std::vector<Cursor> cursors)
       : layout_(layout),
         order_(layout, prefix),
-        scratch_(std::move(scratch)),
+        buffers_(std::move(buffers)),
         cursors_(std::move(cursors)),
         nodes_(cursors_.size()) {}
 
@@ -53,10 +60,11 @@ class LoserTreeMerger final : public RowMerger {
   void Replay(Node challenger);
   bool TieGoesToFirst(Node* first, Node* second) const;
   arrow::Status Advance(Cursor* cursor);
+  arrow::Status LoadWinner(Cursor* cursor, uint8_t* row, int64_t row_bytes);
 
   const RowLayout layout_;
   const Order order_;
-  const MappedPages scratch_;  // of the readers
+  MergeBuffers buffers_;
   std::vector<Cursor> cursors_;
   std::vector<Node> nodes_;  // [0] is the winner, [1, n) the losers; run i enters at node (n + i) / 2
   bool winner_is_taken_ = false;
@@ -134,7 +142,7 @@ arrow::Status LoserTreeMerger<Order>::Advance(Cursor* cursor) {
   }
   cursor->row = nullptr;
   if (cursor->reader == nullptr) return arrow::Status::OK();
-  ARROW_ASSIGN_OR_RAISE(const bool more, cursor->reader->NextBlock({scratch_.data(), static_cast<size_t>(scratch_.bytes())}));
+  ARROW_ASSIGN_OR_RAISE(const bool more, cursor->reader->NextBlock(buffers_.scratch_span()));
   if (more) {
     cursor->row = cursor->reader->rows();
     cursor->rows_behind = cursor->reader->row_count() - 1;
@@ -142,6 +150,12 @@ arrow::Status LoserTreeMerger<Order>::Advance(Cursor* cursor) {
     cursor->reader.reset();
   }
   return arrow::Status::OK();
+}
+
+/// Loads all of the winner's row, of which the cursor has the head and the key.
+template <typename Order>
+arrow::Status LoserTreeMerger<Order>::LoadWinner(Cursor* cursor, uint8_t* row, int64_t row_bytes) {
+  return cursor->reader->LoadWholeRow({row, static_cast<size_t>(row_bytes)}, buffers_.scratch_span());
 }
 
 template <typename Order>
@@ -157,15 +171,21 @@ arrow::Status LoserTreeMerger<Order>::Fill(RowBatch* batch) {
     Cursor& cursor = cursors_[run];
     if (cursor.row == nullptr) return arrow::Status::OK();
     const int64_t row_bytes = layout_.RowBytes(cursor.row);
+    const bool is_partial = cursor.reader != nullptr && cursor.reader->row_is_partial();
     if (!batch->HasRoom(row_bytes)) {
       if (!batch->empty()) return arrow::Status::OK();
-      batch->AddAlone(cursor.row);
+      if (is_partial) ARROW_RETURN_NOT_OK(LoadWinner(&cursor, buffers_.wide_row.data(), row_bytes));
+      batch->AddAlone(is_partial ? buffers_.wide_row.data() : cursor.row);
       winner_is_taken_ = true;
       return arrow::Status::OK();
     }
     const uint8_t* previous;
     if (cursor.entry != nullptr) {
       previous = batch->AddAddress(cursor.row, row_bytes);
+    } else if (is_partial) {
+      uint8_t* space = batch->AddSpace(row_bytes);
+      ARROW_RETURN_NOT_OK(LoadWinner(&cursor, space, row_bytes));
+      previous = space;
     } else {
       previous = batch->AddCopy(cursor.row, row_bytes);
     }
@@ -175,24 +195,33 @@ arrow::Status LoserTreeMerger<Order>::Fill(RowBatch* batch) {
 }
 
 template <typename Order>
-arrow::Result<std::unique_ptr<RowMerger>> MakeWithOrder(const RowLayout& layout, const KeyPrefix& prefix, MappedPages scratch,
+arrow::Result<std::unique_ptr<RowMerger>> MakeWithOrder(const RowLayout& layout, const KeyPrefix& prefix, MergeBuffers buffers,
                                                         std::vector<Cursor> cursors) {
-  auto merger = std::make_unique<LoserTreeMerger<Order>>(layout, prefix, std::move(scratch), std::move(cursors));
+  auto merger = std::make_unique<LoserTreeMerger<Order>>(layout, prefix, std::move(buffers), std::move(cursors));
   merger->Build();
   return merger;
 }
 
 }  // namespace
 
+int64_t RowMerger::WideRowBytes(const SortRun& run) {
+  return run.partial_row_bytes_max == 0 ? 0 : MappedPages::RoundUp(run.partial_row_bytes_max + kReadSlackBytes);
+}
+
 arrow::Result<std::unique_ptr<RowMerger>> RowMerger::Make(const RowLayout& layout, SortBudget* budget, Inputs inputs) {
   int64_t scratch_bytes = 0;
-  for (const SortRun& run : inputs.runs) scratch_bytes = std::max(scratch_bytes, RunReader::ScratchBytes(run));
-  MappedPages scratch(budget);
-  ARROW_RETURN_NOT_OK(scratch.Resize(scratch_bytes));
+  int64_t wide_row_bytes = 0;
+  for (const SortRun& run : inputs.runs) {
+    scratch_bytes = std::max(scratch_bytes, RunReader::ScratchBytes(run));
+    wide_row_bytes = std::max(wide_row_bytes, WideRowBytes(run));
+  }
+  MergeBuffers buffers{MappedPages(budget), MappedPages(budget)};
+  ARROW_RETURN_NOT_OK(buffers.scratch.Resize(scratch_bytes));
+  ARROW_RETURN_NOT_OK(buffers.wide_row.Resize(wide_row_bytes));
   std::vector<Cursor> cursors;
   for (SortRun& run : inputs.runs) {
     ARROW_ASSIGN_OR_RAISE(std::unique_ptr<RunReader> reader, RunReader::Open(layout, budget, std::move(run)));
-    ARROW_ASSIGN_OR_RAISE(const bool more, reader->NextBlock({scratch.data(), static_cast<size_t>(scratch.bytes())}));
+    ARROW_ASSIGN_OR_RAISE(const bool more, reader->NextBlock(buffers.scratch_span()));
     if (!more) continue;
     Cursor& cursor = cursors.emplace_back();
     cursor.row = reader->rows();
@@ -208,8 +237,8 @@ arrow::Result<std::unique_ptr<RowMerger>> RowMerger::Make(const RowLayout& layou
   }
   if (cursors.empty()) cursors.emplace_back();  // an ended run, so that there is a winner
   const KeyPrefix prefix(inputs.spread);
-  if (prefix.exact()) return MakeWithOrder<PrefixOrder>(layout, prefix, std::move(scratch), std::move(cursors));
-  return MakeWithOrder<OffsetValueOrder>(layout, prefix, std::move(scratch), std::move(cursors));
+  if (prefix.exact()) return MakeWithOrder<PrefixOrder>(layout, prefix, std::move(buffers), std::move(cursors));
+  return MakeWithOrder<OffsetValueOrder>(layout, prefix, std::move(buffers), std::move(cursors));
 }
 
 }  // namespace icebound::exec::sort

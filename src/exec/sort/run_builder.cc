@@ -32,6 +32,8 @@ constexpr int64_t kGapRowsMax = 4;
 /// Rows written between two looks at the cancellation: some milliseconds.
 constexpr size_t kRowsBetweenChecks = 16384;
 
+constexpr int64_t kMiB = int64_t{1} << 20;
+
 /// The state of so many runs is paid for at a time.
 constexpr int64_t kRunsCharged = 16;
 
@@ -255,9 +257,9 @@ int64_t SortRunBuilder::HeldBytesMax() const {
 arrow::Status SortRunBuilder::TooWide(int64_t row_bytes) const {
   return MakeError(
       ErrorKind::kMemoryLimit,
-      "memory limit too small: a row of {} needs more memory than a sort may use for one (a quarter of the limit, {}); raise "
-      "the memory limit to at least {}",
-      FormatBytes(row_bytes), FormatBytes(shared_.row_bytes_max), FormatBytes(4 * row_bytes));
+      "memory limit too small: a row of {} is wider than a sort can take here ({}); rows up to an eighth of the memory limit "
+      "always pass: raise it to at least {}",
+      FormatBytes(row_bytes), FormatBytes(shared_.row_bytes_max), FormatByteLimit((8 * row_bytes + kMiB - 1) / kMiB * kMiB));
 }
 
 // --- sorting and spilling ---------------------------------------------------------------------------------------------------

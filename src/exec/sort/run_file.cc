@@ -90,6 +90,9 @@ arrow::Status RunWriter::AddWide(const uint8_t* row, int64_t row_bytes) {
   }
   ++run_->rows;
   run_->wide_row_bytes_max = std::max(run_->wide_row_bytes_max, row_bytes);
+  const bool key_in_first_piece = layout_.PayloadOffset(row) <= block_bytes_max_;
+  run_->wide_held_bytes_max = std::max(run_->wide_held_bytes_max, key_in_first_piece ? block_bytes_max_ : row_bytes);
+  if (key_in_first_piece) run_->partial_row_bytes_max = std::max(run_->partial_row_bytes_max, row_bytes);
   return arrow::Status::OK();
 }
 
@@ -115,7 +118,7 @@ arrow::Result<SortRun> RunWriter::Finish() {
 // --- RunReader --------------------------------------------------------------------------------------------------------------
 
 int64_t RunReader::BufferBytes(const SortRun& run) {
-  const int64_t row_bytes = std::max(run.block_bytes_max, run.wide_row_bytes_max);
+  const int64_t row_bytes = std::max(run.block_bytes_max, run.wide_held_bytes_max);
   return MappedPages::RoundUp(row_bytes + kReadSlackBytes) + kReaderStateBytes;
 }
 
@@ -143,6 +146,7 @@ void RunReader::Close() {
 
 arrow::Result<bool> RunReader::NextBlock(std::span<uint8_t> scratch) {
   if (reader_ == nullptr) return false;
+  rest_bytes_ = 0;
   while (true) {
     ARROW_ASSIGN_OR_RAISE(std::optional<spill::BlockView> view, reader_->NextInto(scratch));
     if (!view.has_value()) {
@@ -162,7 +166,7 @@ arrow::Result<bool> RunReader::NextBlock(std::span<uint8_t> scratch) {
         ARROW_RETURN_NOT_OK(UnpackRows(block));
         return true;
       case kWideRowBlock:
-        ARROW_RETURN_NOT_OK(LoadWideRow(block.subspan(kKindBytes), scratch));
+        ARROW_RETURN_NOT_OK(BeginWideRow(block.subspan(kKindBytes), scratch));
         return true;
       default:
         return Corrupt("a block is of no known kind");
@@ -181,23 +185,46 @@ arrow::Status RunReader::UnpackRows(std::span<const uint8_t> block) {
   return arrow::Status::OK();
 }
 
-arrow::Status RunReader::LoadWideRow(std::span<const uint8_t> first_piece, std::span<uint8_t> scratch) {
+/// Loads what comparing the row needs: its first piece, or all of it when the key is longer.
+arrow::Status RunReader::BeginWideRow(std::span<const uint8_t> first_piece, std::span<uint8_t> scratch) {
   const int64_t row_bytes = layout_.RowBytes(first_piece.data());
-  if (row_bytes > run_.wide_row_bytes_max) return Corrupt("a row is wider than any was");
-  ARROW_RETURN_NOT_OK(pages_.Resize(row_bytes + kReadSlackBytes));
-  int64_t loaded_bytes = 0;
-  std::span<const uint8_t> piece = first_piece;
-  while (true) {
-    if (static_cast<int64_t>(piece.size()) > row_bytes - loaded_bytes) return Corrupt("pieces are longer than their row");
-    std::copy_n(piece.data(), piece.size(), pages_.data() + loaded_bytes);
-    loaded_bytes += static_cast<int64_t>(piece.size());
-    if (loaded_bytes == row_bytes) return arrow::Status::OK();
+  const auto piece_bytes = static_cast<int64_t>(first_piece.size());
+  if (row_bytes > run_.wide_row_bytes_max || piece_bytes > row_bytes) return Corrupt("a row is wider than any was");
+  const bool is_partial = piece_bytes < row_bytes && layout_.PayloadOffset(first_piece.data()) <= piece_bytes;
+  const int64_t held_bytes = is_partial ? piece_bytes : row_bytes;
+  if (held_bytes > run_.wide_held_bytes_max || (is_partial && row_bytes > run_.partial_row_bytes_max)) {
+    return Corrupt("a row is wider than any of its kind was");
+  }
+  ARROW_RETURN_NOT_OK(pages_.Resize(std::max(held_bytes, run_.block_bytes_max) + kReadSlackBytes));
+  std::copy_n(first_piece.data(), piece_bytes, pages_.data());
+  if (is_partial) {
+    held_row_bytes_ = piece_bytes;
+    rest_bytes_ = row_bytes - piece_bytes;
+    return arrow::Status::OK();
+  }
+  return LoadPieces({pages_.data() + piece_bytes, static_cast<size_t>(row_bytes - piece_bytes)}, scratch);
+}
+
+arrow::Status RunReader::LoadWholeRow(std::span<uint8_t> row, std::span<uint8_t> scratch) {
+  if (static_cast<int64_t>(row.size()) != held_row_bytes_ + rest_bytes_) return Corrupt("a row has another size");
+  std::copy_n(pages_.data(), held_row_bytes_, row.data());
+  rest_bytes_ = 0;
+  return LoadPieces(row.subspan(static_cast<size_t>(held_row_bytes_)), scratch);
+}
+
+/// Reads the pieces of a wide row that follow its first one.
+arrow::Status RunReader::LoadPieces(std::span<uint8_t> rest, std::span<uint8_t> scratch) {
+  while (!rest.empty()) {
     ARROW_ASSIGN_OR_RAISE(std::optional<spill::BlockView> view, reader_->NextInto(scratch));
     if (!view.has_value() || view->bytes.size() < kKindBytes || RowLayout::LoadHead(view->bytes.data()) != kMoreOfWideRowBlock) {
       return Corrupt("a row ends before its last piece");
     }
-    piece = view->bytes.subspan(kKindBytes);
+    const std::span<const uint8_t> piece = view->bytes.subspan(kKindBytes);
+    if (piece.size() > rest.size()) return Corrupt("pieces are longer than their row");
+    std::copy_n(piece.data(), piece.size(), rest.data());
+    rest = rest.subspan(piece.size());
   }
+  return arrow::Status::OK();
 }
 
 /// Blocks have passed their checksum, so this is a fault of ours rather than of the disk.

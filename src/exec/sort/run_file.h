@@ -7,6 +7,9 @@
 //   wide row    [2, 4 | the first block_bytes of a row]     a row larger than a block, as it is; counts 1 row
 //   more of it  [3, 4 | the next ones]                      counts 0 rows
 //
+// A wide row is loaded when its turn comes, and not before: of a row whose key ends in its first piece, the reader holds that
+// piece only, which is all that comparing needs. So a merge of any number of runs costs one wide row, not one a run.
+//
 // A run may be continued: when the next rows' first key is not below the last one written, they go to the same file,
 // behind a packing of their own. So input that comes sorted ends up in one run a worker, whatever its size.
 #pragma once
@@ -34,6 +37,9 @@ struct SortRun {
   int64_t rows = 0;
   int64_t block_bytes_max = 0;     ///< of unpacked rows
   int64_t wide_row_bytes_max = 0;  ///< the widest row that did not fit a block; 0: none
+  /// What a reader must hold of a wide row to compare it, at most: its first piece, or all of it when its key does not end there.
+  int64_t wide_held_bytes_max = 0;
+  int64_t partial_row_bytes_max = 0;  ///< the widest row of which it holds the first piece only; 0: none
 
   /// What a run costs in memory while it waits: this value, and the file's own small state.
   static constexpr int64_t kStateBytes = 4096;
@@ -104,11 +110,18 @@ class RunReader {
   const uint8_t* rows() const { return pages_.data(); }  ///< the block's rows
   int64_t row_count() const { return row_count_; }
 
+  /// Whether the block is the head and key of a wide row only.
+  bool row_is_partial() const { return rest_bytes_ > 0; }
+
+  /// Copies a partial row to `row` and loads the rest behind it, once, before the next block. `row` has the row's size.
+  arrow::Status LoadWholeRow(std::span<uint8_t> row, std::span<uint8_t> scratch);
+
  private:
   RunReader(const RowLayout& layout, SortBudget* budget, SortRun run)
       : layout_(layout), budget_(budget), run_(std::move(run)), pages_(budget) {}
   arrow::Status UnpackRows(std::span<const uint8_t> block);
-  arrow::Status LoadWideRow(std::span<const uint8_t> first_piece, std::span<uint8_t> scratch);
+  arrow::Status BeginWideRow(std::span<const uint8_t> first_piece, std::span<uint8_t> scratch);
+  arrow::Status LoadPieces(std::span<uint8_t> rest, std::span<uint8_t> scratch);
   arrow::Status Corrupt(std::string_view what) const;
   void Close();
 
@@ -117,6 +130,8 @@ class RunReader {
   SortRun run_;
   MappedPages pages_;
   int64_t row_count_ = 0;
+  int64_t held_row_bytes_ = 0;  // of a partial row, in pages_
+  int64_t rest_bytes_ = 0;      // of a partial row, still in the file
   std::optional<RowPacking> packing_;
   std::unique_ptr<spill::SpillReader> reader_;
 };

@@ -200,6 +200,9 @@ arrow::Result<std::span<uint8_t>> ColumnEncoder::AssemblePage(const PageValues& 
 arrow::Result<PoolVector<uint8_t>> ColumnEncoder::CompressPage(PageHeader* header, std::span<const uint8_t> page,
                                                                EncodeWorkspace* workspace) {
   std::span<const uint8_t> stored = page;
+  if (workspace->codec != nullptr && IsWidePage(static_cast<int64_t>(page.size()))) {
+    return CompressWidePage(header, page, workspace->codec.get());
+  }
   if (workspace->codec != nullptr) {
     PoolVector<uint8_t>& out = workspace->scratch.compressed;
     const auto bytes = static_cast<int64_t>(page.size());
@@ -219,6 +222,28 @@ arrow::Result<PoolVector<uint8_t>> ColumnEncoder::CompressPage(PageHeader* heade
   return result;
 }
 
+/// As CompressPage, into the page itself: of a page that is one wide value there should be as few copies as possible.
+arrow::Result<PoolVector<uint8_t>> ColumnEncoder::CompressWidePage(PageHeader* header, std::span<const uint8_t> page,
+                                                                   arrow::util::Codec* codec) {
+  constexpr int64_t kHeaderBytesMax = 64;
+  const auto bytes = static_cast<int64_t>(page.size());
+  PoolVector<uint8_t> result(options_.pool);
+  const int64_t compressed_bytes_max = codec->MaxCompressedLen(bytes, page.data());
+  ARROW_RETURN_NOT_OK(result.ReserveExactly(kHeaderBytesMax + compressed_bytes_max));
+  uint8_t* compressed = result.data() + kHeaderBytesMax;
+  ARROW_ASSIGN_OR_RAISE(const int64_t compressed_bytes, codec->Compress(bytes, page.data(), compressed_bytes_max, compressed));
+  header->uncompressed_bytes = static_cast<int32_t>(bytes);
+  header->compressed_bytes = static_cast<int32_t>(compressed_bytes);
+  const PageHeaderBytes header_bytes(*header);
+  if (header_bytes.size() > kHeaderBytesMax)
+    return MakeError(ErrorKind::kInternal, "a page header of {} bytes", header_bytes.size());
+  result.AppendUnchecked(header_bytes.span().data(), header_bytes.size());
+  std::memmove(result.end(), compressed, static_cast<size_t>(compressed_bytes));
+  result.Advance(compressed_bytes);
+  ARROW_RETURN_NOT_OK(result.ShrinkToFit());
+  return result;
+}
+
 arrow::Status ColumnEncoder::FinishPage(EncodeWorkspace* workspace) {
   if (page_levels_ == 0) return arrow::Status::OK();
   ARROW_ASSIGN_OR_RAISE(const PageValues values, values_->FinishPage(&workspace->scratch));
@@ -228,6 +253,12 @@ arrow::Status ColumnEncoder::FinishPage(EncodeWorkspace* workspace) {
   header.encoding = values.encoding;
   ARROW_ASSIGN_OR_RAISE(PoolVector<uint8_t> stored, CompressPage(&header, page, workspace));
   const int64_t stored_bytes = stored.size();
+  if (IsWidePage(static_cast<int64_t>(page.size()))) {
+    widest_page_bytes_ = std::max(widest_page_bytes_, static_cast<int64_t>(page.size()));
+    values_->ShrinkBuffers(2 * options_.max_page_bytes);
+    workspace->scratch.page.ReleaseIfLarger(2 * options_.max_page_bytes);
+    workspace->scratch.values.ReleaseIfLarger(2 * options_.max_page_bytes);
+  }
   uncompressed_bytes_ += header.uncompressed_bytes + PageHeaderBytes(header).size();
   ++(values.encoding == parquet::Encoding::RLE_DICTIONARY ? code_pages_ : plain_pages_);
   held_page_bytes_ += stored.capacity_bytes();
@@ -319,7 +350,7 @@ void ColumnEncoder::DescribeChunk(FinishedChunk* chunk) {
 
 void ColumnEncoder::StartChunk() {
   values_->ResetChunk();
-  chunk_rows_ = chunk_levels_ = chunk_nulls_ = data_bytes_ = uncompressed_bytes_ = index_bytes_ = 0;
+  chunk_rows_ = chunk_levels_ = chunk_nulls_ = data_bytes_ = uncompressed_bytes_ = index_bytes_ = widest_page_bytes_ = 0;
   code_pages_ = plain_pages_ = 0;
   size_statistics_ = parquet::SizeStatistics::Make(options_.descriptor);
   column_index_ = parquet::ColumnIndexBuilder::Make(options_.descriptor);

@@ -89,6 +89,7 @@ class ColumnEncoder {
   int64_t EstimateChunkBytes() const;
   /// What the encoder holds besides finished pages: buffers, dictionary, page index.
   int64_t working_bytes() const;
+  int64_t widest_page_bytes() const { return widest_page_bytes_; }  ///< of the chunk's pages that are one wide value; or 0
   const parquet::ColumnDescriptor& descriptor() const { return *options_.descriptor; }
 
  private:
@@ -102,6 +103,9 @@ class ColumnEncoder {
   arrow::Status FinishPage(EncodeWorkspace* workspace);
   arrow::Result<std::span<uint8_t>> AssemblePage(const PageValues& values, EncodeScratch* scratch);
   arrow::Result<PoolVector<uint8_t>> CompressPage(PageHeader* header, std::span<const uint8_t> page, EncodeWorkspace* workspace);
+  arrow::Result<PoolVector<uint8_t>> CompressWidePage(PageHeader* header, std::span<const uint8_t> page,
+                                                      arrow::util::Codec* codec);
+  bool IsWidePage(int64_t bytes) const { return bytes > 2 * options_.max_page_bytes; }
   void IndexPage(int64_t page_bytes);
   arrow::Status FinishDictionary(EncodeWorkspace* workspace, FinishedChunk* chunk);
   void DescribeChunk(FinishedChunk* chunk);
@@ -121,6 +125,7 @@ class ColumnEncoder {
   // The current chunk.
   std::vector<PoolVector<uint8_t>> pages_;
   int64_t held_page_bytes_ = 0;
+  int64_t widest_page_bytes_ = 0;
   int64_t chunk_rows_ = 0;
   int64_t chunk_levels_ = 0;
   int64_t chunk_nulls_ = 0;

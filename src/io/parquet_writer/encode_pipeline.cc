@@ -22,6 +22,7 @@ void Add(const ColumnsState& column, ColumnsState* sum) {
   sum->encoded_bytes += column.encoded_bytes;
   sum->held_bytes += column.held_bytes;
   sum->working_bytes += column.working_bytes;
+  sum->wide_bytes += column.wide_bytes;
 }
 
 }  // namespace

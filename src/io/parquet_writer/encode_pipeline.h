@@ -34,6 +34,7 @@ struct ColumnsState {
   int64_t encoded_bytes = 0;  ///< of the open row group, if it ended now
   int64_t held_bytes = 0;     ///< memory that spilling or ending the row group gives back
   int64_t working_bytes = 0;  ///< memory of the encoders besides
+  int64_t wide_bytes = 0;     ///< of pages that are one wide value: the next ones may be as wide
 };
 
 /// Push, Drain and ForEachColumn are for one thread; the work is done on that thread and `workers` others, which start with the

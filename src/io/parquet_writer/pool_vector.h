@@ -66,6 +66,17 @@ class PoolVector {
   /// Counts values that were written behind end().
   void Advance(int64_t count) { size_ += count; }
   void Clear() { size_ = 0; }
+  /// Gives the memory of an empty or abandoned content back when it is more than `kept_bytes`.
+  void ReleaseIfLarger(int64_t kept_bytes) {
+    if (capacity_bytes() > kept_bytes) Release();
+  }
+  /// Gives back what lies behind the values.
+  arrow::Status ShrinkToFit() {
+    if (size_ == capacity_) return arrow::Status::OK();
+    if (size_ > 0) return Grow(size_);
+    Release();
+    return arrow::Status::OK();
+  }
   void Release() {
     if (data_ != nullptr) pool_->Free(reinterpret_cast<uint8_t*>(data_), capacity_bytes());
     data_ = nullptr;

@@ -58,6 +58,8 @@ class ChoosingEncoder : public ValueEncoder {
     ResetValues();
   }
 
+  void ShrinkBuffers(int64_t kept_bytes) final { plain_.ReleaseIfLarger(kept_bytes); }
+
   int64_t memory_bytes() const final { return codes_.capacity_bytes() + plain_.capacity_bytes() + ValueMemoryBytes(); }
 
  protected:
@@ -86,6 +88,18 @@ class ChoosingEncoder : public ValueEncoder {
     const bool full = DictionaryBytes() > options_.dictionary_bytes_max;
     if (!full && (values_in_codes_ < kJudgedValues || Pays())) return arrow::Status::OK();
     return GiveUpDictionary();
+  }
+
+  /// Makes the current page PLAIN, and all that follow.
+  arrow::Status TurnPlain() {
+    if (!dictionary_used_) return GiveUpDictionary();
+    // Earlier pages refer to the dictionary: it stays.
+    mode_ = Mode::kPlain;
+    page_open_ = false;
+    ARROW_RETURN_NOT_OK(OpenPage());
+    ARROW_RETURN_NOT_OK(DecodeCodes());
+    codes_.Clear();
+    return arrow::Status::OK();
   }
 
   virtual int64_t DictionaryBytes() const = 0;
@@ -262,6 +276,7 @@ class BytesEncoder final : public ChoosingEncoder {
     ARROW_RETURN_NOT_OK(OpenPage());
     if (mode() != Mode::kPlain && RemembersDictionaryOf(*reader)) return AppendIndices(reader, count);
     ARROW_ASSIGN_OR_RAISE(const parquet::ByteArray* values, NextValues(reader, count, scratch));
+    if (mode() != Mode::kPlain && AnyIsWide(values, count)) ARROW_RETURN_NOT_OK(TurnPlain());
     if (mode() == Mode::kPlain) return AppendPlain(values, count);
     ARROW_RETURN_NOT_OK(codes().Reserve(count));
     ARROW_RETURN_NOT_OK(dictionary_.Encode(values, count, codes().end()));
@@ -325,6 +340,11 @@ class BytesEncoder final : public ChoosingEncoder {
     return out;
   }
 
+  bool AnyIsWide(const parquet::ByteArray* values, int64_t count) const {
+    const auto is_wide = [this](const parquet::ByteArray& value) { return value.len > options().dictionary_bytes_max; };
+    return std::any_of(values, values + count, is_wide);
+  }
+
   arrow::Status Copy(const parquet::ByteArray& value) {
     ARROW_RETURN_NOT_OK(plain().Reserve(4 + static_cast<int64_t>(value.len)));
     if (fixed_bytes_ == 0) plain().AppendUnchecked(reinterpret_cast<const uint8_t*>(&value.len), 4);
@@ -337,7 +357,12 @@ class BytesEncoder final : public ChoosingEncoder {
     for (int64_t i = 0; i < count; ++i) total += values[i].len;
     unencoded_bytes_ += total;
     const int length_bytes = fixed_bytes_ == 0 ? 4 : 0;
-    ARROW_RETURN_NOT_OK(plain().Reserve(total + count * length_bytes));
+    // Twice as much as there is would be a whole wide value too much.
+    if (total > options().dictionary_bytes_max) {
+      ARROW_RETURN_NOT_OK(plain().ReserveExactly(total + count * length_bytes));
+    } else {
+      ARROW_RETURN_NOT_OK(plain().Reserve(total + count * length_bytes));
+    }
     uint8_t* out = plain().end();
     for (int64_t i = 0; i < count; ++i) {
       if (bounded_) page_bounds_.Update(values[i]);

@@ -7,6 +7,7 @@
 //               PLAIN values again and nothing was lost but some hashing.
 //   dictionary  pages of codes. At each page's end the question is asked again; when the answer turns, or the dictionary is full,
 //               the pages after it are PLAIN (readers know this as a fall-back).
+//   wide        A value larger than any dictionary may be never enters one: it, and what follows it, is PLAIN.
 //   plain       to the end of the chunk. The next chunk starts undecided: what it costs is one page of hashing.
 //
 // Extrapolation: if n values drawn from P equally likely ones show d distinct, d = P (1 - exp(-n / P)); we solve for P and insert
@@ -89,6 +90,10 @@ class ValueEncoder {
   /// The chunk so far: valid until ResetChunk.
   virtual EncodedBounds chunk_bounds() const = 0;
   virtual DictionaryValues dictionary() const { return {}; }  ///< no entries: no page uses one
+
+  /// Gives back buffers that hold more than `kept_bytes` each: a page of one wide value has grown them, and the next values need
+  /// not be as wide. Between pages.
+  virtual void ShrinkBuffers(int64_t /*kept_bytes*/) {}
 
   /// Starts the next chunk; the current page must be finished.
   virtual void ResetChunk() = 0;

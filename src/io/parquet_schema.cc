@@ -25,25 +25,16 @@ using arrow::Type;
 constexpr char kExtensionName[] = "ARROW:extension:name";
 constexpr char kExtensionMetadata[] = "ARROW:extension:metadata";
 
-std::shared_ptr<Field> PlainChild(const DataType& type, int index) {
-  const std::shared_ptr<Field>& child = type.field(index);
-  return child->WithType(PlainType(child->type()))->RemoveMetadata();
-}
-
-std::shared_ptr<arrow::KeyValueMetadata> ExtensionMarks(const Field& field) {
+/// `field` in its plain type, with its metadata (field ids, comments); an extension type leaves its marks there.
+std::shared_ptr<Field> PlainField(const Field& field) {
+  std::shared_ptr<arrow::KeyValueMetadata> metadata = field.HasMetadata() ? field.metadata()->Copy() : nullptr;
   if (field.type()->id() == Type::EXTENSION) {
     const auto& extension = static_cast<const arrow::ExtensionType&>(*field.type());
-    return arrow::key_value_metadata({kExtensionName, kExtensionMetadata}, {extension.extension_name(), extension.Serialize()});
+    if (metadata == nullptr) metadata = std::make_shared<arrow::KeyValueMetadata>();
+    IgnoreError(metadata->Set(kExtensionName, extension.extension_name()));
+    IgnoreError(metadata->Set(kExtensionMetadata, extension.Serialize()));
   }
-  if (!field.HasMetadata()) return nullptr;
-  std::vector<std::string> keys, values;
-  for (const char* key : {kExtensionName, kExtensionMetadata}) {
-    const int at = field.metadata()->FindKey(key);
-    if (at < 0) continue;
-    keys.emplace_back(key);
-    values.push_back(field.metadata()->value(at));
-  }
-  return keys.empty() ? nullptr : arrow::key_value_metadata(std::move(keys), std::move(values));
+  return arrow::field(field.name(), PlainType(field.type()), field.nullable(), std::move(metadata));
 }
 
 bool IsSignedInteger(Type::type id) { return id == Type::INT8 || id == Type::INT16 || id == Type::INT32 || id == Type::INT64; }
@@ -98,18 +89,16 @@ std::shared_ptr<DataType> PlainType(const std::shared_ptr<DataType>& type) {
     case Type::LARGE_LIST:
     case Type::LIST_VIEW:
     case Type::LARGE_LIST_VIEW:
-      return arrow::list(PlainChild(*type, 0));
+      return arrow::list(PlainField(*type->field(0)));
     case Type::FIXED_SIZE_LIST:
-      return arrow::fixed_size_list(PlainChild(*type, 0), static_cast<const arrow::FixedSizeListType&>(*type).list_size());
+      return arrow::fixed_size_list(PlainField(*type->field(0)), static_cast<const arrow::FixedSizeListType&>(*type).list_size());
     case Type::MAP: {
       const auto& map = static_cast<const arrow::MapType&>(*type);
-      return std::make_shared<arrow::MapType>(map.key_field()->WithType(PlainType(map.key_type()))->RemoveMetadata(),
-                                              map.item_field()->WithType(PlainType(map.item_type()))->RemoveMetadata(),
-                                              map.keys_sorted());
+      return std::make_shared<arrow::MapType>(PlainField(*map.key_field()), PlainField(*map.item_field()), map.keys_sorted());
     }
     case Type::STRUCT: {
       arrow::FieldVector children;
-      for (int i = 0; i < type->num_fields(); ++i) children.push_back(PlainChild(*type, i));
+      for (int i = 0; i < type->num_fields(); ++i) children.push_back(PlainField(*type->field(i)));
       return arrow::struct_(std::move(children));
     }
     default:
@@ -119,10 +108,8 @@ std::shared_ptr<DataType> PlainType(const std::shared_ptr<DataType>& type) {
 
 std::shared_ptr<arrow::Schema> PlainSchema(const arrow::Schema& schema) {
   arrow::FieldVector fields;
-  for (const std::shared_ptr<Field>& field : schema.fields()) {
-    fields.push_back(arrow::field(field->name(), PlainType(field->type()), field->nullable(), ExtensionMarks(*field)));
-  }
-  return arrow::schema(std::move(fields));
+  for (const std::shared_ptr<Field>& field : schema.fields()) fields.push_back(PlainField(*field));
+  return arrow::schema(std::move(fields), schema.metadata());
 }
 
 arrow::Result<std::string> PlainStoredSchema(std::string_view encoded, arrow::MemoryPool* pool) {

@@ -24,8 +24,8 @@ namespace icebound::io {
 /// fixed sizes) stays.
 std::shared_ptr<arrow::DataType> PlainType(const std::shared_ptr<arrow::DataType>& type);
 
-/// The same for every field. An extension type leaves its name in the field's metadata, as Arrow does for types it does not know,
-/// so that a writer can restore it; other metadata goes.
+/// The same for every field. Metadata stays (of the schema, and of fields at any depth: field ids above all). An extension type
+/// leaves its name there, as Arrow does for types it does not know, so that a writer can restore it.
 std::shared_ptr<arrow::Schema> PlainSchema(const arrow::Schema& schema);
 
 /// Rewrites the value of the "ARROW:schema" key (a base64 IPC message). kCorruptData-worthy input gives a plain error: the caller

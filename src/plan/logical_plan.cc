@@ -17,7 +17,7 @@ std::shared_ptr<arrow::Schema> ScanSchema(const TableSource& source, const ScanR
   arrow::FieldVector fields;
   fields.reserve(request.projection.size());
   for (int column : request.projection) fields.push_back(source.schema()->field(column));
-  return arrow::schema(std::move(fields));
+  return arrow::schema(std::move(fields), source.schema()->metadata());
 }
 
 /// A column that passes through keeps its nullability and its metadata (field ids); a computed one may be null.
@@ -29,12 +29,15 @@ std::shared_ptr<arrow::Field> ProjectedField(const LogicalPlan& child, const exp
   return arrow::field(name, expr.type());
 }
 
+/// What a schema says of itself stays true while every column passes through.
 std::shared_ptr<arrow::Schema> ProjectSchema(const LogicalPlan& child, const std::vector<expr::ExprPtr>& exprs,
                                              const std::vector<std::string>& names) {
   arrow::FieldVector fields;
   fields.reserve(exprs.size());
   for (size_t i = 0; i < exprs.size(); ++i) fields.push_back(ProjectedField(child, *exprs[i], names[i]));
-  return arrow::schema(std::move(fields));
+  const auto is_column = [](const expr::ExprPtr& expr) { return expr->kind() == expr::ExprKind::kColumn; };
+  const bool only_columns = std::all_of(exprs.begin(), exprs.end(), is_column);
+  return arrow::schema(std::move(fields), only_columns ? child.schema()->metadata() : nullptr);
 }
 
 /// Names are those of the first child, as in PostgreSQL; a column may be null when it may be null in any child.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/parquet_writer/written_schema.h"
 
+#include <arrow/extension/json.h>
+#include <arrow/extension/uuid.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/util/base64.h>
 #include <parquet/arrow/schema.h>
@@ -13,6 +15,43 @@ namespace icebound::io {
 namespace {
 
 constexpr char kArrowSchemaKey[] = "ARROW:schema";
+constexpr char kExtensionNameKey[] = "ARROW:extension:name";
+
+/// The field as Parquet is to know it: a column that only its metadata says to be a uuid or JSON gets the logical type again. The
+/// engine's own arrays are of the storage type, so this is for the file's schema alone.
+std::shared_ptr<arrow::Field> AnnotatedField(const arrow::Field& field) {
+  const std::shared_ptr<arrow::DataType>& type = field.type();
+  const std::string name = field.HasMetadata() ? field.metadata()->Get(kExtensionNameKey).ValueOr(std::string()) : std::string();
+  if (name == "arrow.uuid" && type->Equals(arrow::fixed_size_binary(16))) return field.WithType(arrow::extension::uuid());
+  if (name == "arrow.json" && type->id() == arrow::Type::STRING) return field.WithType(arrow::extension::json());
+  const auto child = [&](int i) { return AnnotatedField(*type->field(i)); };
+  switch (type->id()) {
+    case arrow::Type::STRUCT: {
+      arrow::FieldVector children;
+      for (int i = 0; i < type->num_fields(); ++i) children.push_back(child(i));
+      return field.WithType(arrow::struct_(std::move(children)));
+    }
+    case arrow::Type::LIST:
+      return field.WithType(arrow::list(child(0)));
+    case arrow::Type::LARGE_LIST:
+      return field.WithType(arrow::large_list(child(0)));
+    case arrow::Type::FIXED_SIZE_LIST:
+      return field.WithType(arrow::fixed_size_list(child(0), static_cast<const arrow::FixedSizeListType&>(*type).list_size()));
+    case arrow::Type::MAP: {
+      const auto& map = static_cast<const arrow::MapType&>(*type);
+      return field.WithType(std::make_shared<arrow::MapType>(AnnotatedField(*map.key_field()), AnnotatedField(*map.item_field()),
+                                                             map.keys_sorted()));
+    }
+    default:
+      return field.Copy();
+  }
+}
+
+arrow::Schema AnnotatedSchema(const arrow::Schema& schema) {
+  arrow::FieldVector fields;
+  for (const auto& field : schema.fields()) fields.push_back(AnnotatedField(*field));
+  return arrow::Schema(std::move(fields), schema.metadata());
+}
 
 arrow::Result<std::shared_ptr<arrow::KeyValueMetadata>> StoredMetadata(const arrow::Schema& schema, arrow::MemoryPool* pool) {
   auto metadata = std::make_shared<arrow::KeyValueMetadata>();
@@ -59,7 +98,8 @@ arrow::Result<WrittenSchema> MakeWrittenSchema(const arrow::Schema& schema, cons
   const auto arrow_properties = parquet::default_arrow_writer_properties();
   ARROW_RETURN_NOT_OK(CheckFields(*written.arrow_schema, properties, *arrow_properties));
   ARROW_RETURN_NOT_OK(GuardParquet(ErrorKind::kUnsupported, "making a Parquet schema", [&]() -> arrow::Status {
-    return parquet::arrow::ToParquetSchema(written.arrow_schema.get(), properties, *arrow_properties, &written.descriptor);
+    const arrow::Schema annotated = AnnotatedSchema(*written.arrow_schema);
+    return parquet::arrow::ToParquetSchema(&annotated, properties, *arrow_properties, &written.descriptor);
   }));
   int leaf = 0;
   for (int i = 0; i < schema.num_fields(); ++i) {

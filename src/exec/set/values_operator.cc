@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/set/values_operator.h"
 
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
+
 #include <algorithm>
 
 #include "runtime/operator_timer.h"
 
 namespace icebound::exec {
 namespace {
+
+bool HoldsExtension(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::EXTENSION) return true;
+  return std::any_of(type.fields().begin(), type.fields().end(),
+                     [](const auto& field) { return HoldsExtension(*field->type()); });
+}
 
 class ValuesStream final : public BatchStream {
  public:
@@ -20,12 +29,8 @@ class ValuesStream final : public BatchStream {
     if (count <= 0) return nullptr;
     std::vector<std::shared_ptr<arrow::Array>> columns;
     for (int column = 0; column < schema_->num_fields(); ++column) {
-      ARROW_ASSIGN_OR_RAISE(auto builder, arrow::MakeBuilder(schema_->field(column)->type(), eval_.pool));
-      for (int64_t row = next_row_; row < next_row_ + count; ++row) {
-        ARROW_ASSIGN_OR_RAISE(auto value, expr::EvaluateConstant(*rows_[row][column], eval_));
-        ARROW_RETURN_NOT_OK(builder->AppendScalar(*value));
-      }
-      ARROW_ASSIGN_OR_RAISE(auto array, builder->Finish());
+      const bool has_builder = !HoldsExtension(*schema_->field(column)->type());
+      ARROW_ASSIGN_OR_RAISE(auto array, has_builder ? BuildColumn(column, count) : JoinColumn(column, count));
       columns.push_back(std::move(array));
     }
     next_row_ += count;
@@ -34,6 +39,26 @@ class ValuesStream final : public BatchStream {
   }
 
  private:
+  arrow::Result<std::shared_ptr<arrow::Array>> BuildColumn(int column, int64_t count) const {
+    ARROW_ASSIGN_OR_RAISE(auto builder, arrow::MakeBuilder(schema_->field(column)->type(), eval_.pool));
+    for (int64_t row = next_row_; row < next_row_ + count; ++row) {
+      ARROW_ASSIGN_OR_RAISE(auto value, expr::EvaluateConstant(*rows_[row][column], eval_));
+      ARROW_RETURN_NOT_OK(builder->AppendScalar(*value));
+    }
+    return builder->Finish();
+  }
+
+  /// Arrow has no builders for extension types (uuid), but makes an array of a scalar of any type.
+  arrow::Result<std::shared_ptr<arrow::Array>> JoinColumn(int column, int64_t count) const {
+    arrow::ArrayVector values;
+    for (int64_t row = next_row_; row < next_row_ + count; ++row) {
+      ARROW_ASSIGN_OR_RAISE(auto value, expr::EvaluateConstant(*rows_[row][column], eval_));
+      ARROW_ASSIGN_OR_RAISE(auto array, arrow::MakeArrayFromScalar(*value, 1, eval_.pool));
+      values.push_back(std::move(array));
+    }
+    return arrow::Concatenate(values, eval_.pool);
+  }
+
   const std::vector<std::vector<expr::ExprPtr>>& rows_;
   const std::shared_ptr<arrow::Schema> schema_;
   const int64_t batch_rows_;

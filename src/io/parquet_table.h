@@ -25,6 +25,7 @@
 #include "expr/expr.h"
 #include "io/file_listing.h"
 #include "io/file_systems.h"
+#include "io/parquet_statistics.h"
 #include "memory/memory_ledger.h"
 #include "runtime/batch_stream.h"
 #include "runtime/query_context.h"
@@ -71,6 +72,9 @@ class ParquetTable : public std::enable_shared_from_this<ParquetTable> {
   int64_t row_groups() const { return row_groups_; }  ///< as exact as rows()
   /// "parquet dir/*.parquet (12 files, 53 row groups)".
   std::string Describe() const;
+
+  /// Reads a few footers again: a statistic for each column of the schema.
+  arrow::Result<std::vector<ParquetColumnStatistics>> ReadStatistics() const;
 
   arrow::Result<std::unique_ptr<runtime::StreamSource>> Scan(ParquetScanRequest request, runtime::QueryContext* context) const;
 

@@ -26,9 +26,15 @@ constexpr std::array kRules = {
     Rule{"semi_join", SimplifyJoins},
     Rule{"constant_folding", FoldConstants},
     Rule{"filter_pushdown", PushFilters},
+    // Only the columns in use count when sides are compared by their bytes.
+    Rule{"column_pruning", PruneColumns},
+    Rule{"join_order", OrderJoins},
+    Rule{"filter_pushdown", PushFilters},
     Rule{"limit_pushdown", PushLimits},
+    Rule{"merge_projections", MergeProjections},
     Rule{"column_pruning", PruneColumns},
     Rule{"merge_projections", MergeProjections},
+    Rule{"build_side", ChooseBuildSides},
     Rule{"scan_order", OrderScans},
 };
 

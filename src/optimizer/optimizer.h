@@ -10,6 +10,8 @@
 //   merge_projections   joins neighbouring projections, drops those that change nothing; once more, for what pruning left
 //   filter_pushdown     moves filters towards the scans and into them, through joins and aggregates; finds join keys
 //   semi_join           marks in WHERE become semi and anti joins, outer joins inner ones where NULLs are rejected; filters again
+//   join_order          the order of inner, semi and anti joins, from statistics; filters once more, for copies over new keys
+//   build_side          which side a join keeps, from statistics
 //   limit_pushdown      LIMIT below projections, into sorts (top-k) and scans
 //   column_pruning      columns that nobody uses are not read, joined, sorted or spilled
 //   scan_order          marks the scans whose order the result shows

@@ -11,9 +11,9 @@ namespace {
 using plan::PlanPtr;
 
 TEST(Optimizer, RulesHaveNamesAndCanBeOff) {
-  EXPECT_EQ(RuleNames(),
-            (std::vector<std::string_view>{"constant_folding", "redundant_sort", "merge_projections", "filter_pushdown",
-                                           "semi_join", "limit_pushdown", "column_pruning", "scan_order"}));
+  EXPECT_EQ(RuleNames(), (std::vector<std::string_view>{"constant_folding", "redundant_sort", "merge_projections",
+                                                        "filter_pushdown", "semi_join", "column_pruning", "join_order",
+                                                        "limit_pushdown", "build_side", "scan_order"}));
   OptimizerOptions options;
   options.pool = arrow::default_memory_pool();
   const PlanPtr plan = Filter(Exact(), Boolean(true));

@@ -21,6 +21,8 @@ arrow::Result<plan::PlanPtr> PushFilters(const plan::PlanPtr& plan, const Optimi
 arrow::Result<plan::PlanPtr> SimplifyJoins(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> PushLimits(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> PruneColumns(const plan::PlanPtr& plan, const OptimizerOptions& options);
+arrow::Result<plan::PlanPtr> OrderJoins(const plan::PlanPtr& plan, const OptimizerOptions& options);
+arrow::Result<plan::PlanPtr> ChooseBuildSides(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> OrderScans(const plan::PlanPtr& plan, const OptimizerOptions& options);
 
 }  // namespace icebound::optimizer

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <arrow/result.h>
+#include <arrow/scalar.h>
 #include <arrow/type.h>
 
 #include <memory>
@@ -38,12 +39,24 @@ struct TableStatistics {
   std::optional<int64_t> bytes;
 };
 
+/// What is known of a column without reading it. Good enough to choose between plans, not to answer queries: bounds and counts may
+/// come from a part of the table.
+struct ColumnStatistics {
+  std::shared_ptr<arrow::Scalar> min;  ///< of the column's type; null when unknown
+  std::shared_ptr<arrow::Scalar> max;
+  std::optional<int64_t> null_count;
+  std::optional<double> distinct_count;
+  std::optional<double> value_bytes;  ///< of a value in memory, on average
+};
+
 /// Immutable once made; thread safe.
 class TableSource {
  public:
   virtual ~TableSource() = default;
   virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;
   virtual TableStatistics statistics() const { return {}; }
+  /// One for each column of the schema, or none at all. May read a little of the table, so it is only asked for plans with joins.
+  virtual arrow::Result<std::vector<ColumnStatistics>> column_statistics() const { return std::vector<ColumnStatistics>(); }
   /// One line for EXPLAIN: "parquet lineitem.parquet (1 file, 53 row groups)".
   virtual std::string Describe() const = 0;
   /// True when the scan drops every row a filter rejects, so that the plan needs no Filter above.

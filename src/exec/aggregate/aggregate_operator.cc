@@ -13,14 +13,15 @@ arrow::Result<std::unique_ptr<AggregateOperator>> AggregateOperator::Make(QueryC
                                                                           std::vector<expr::AggregateCall> aggregates,
                                                                           const std::shared_ptr<arrow::Schema>& output) {
   const std::shared_ptr<arrow::Schema> input = child->schema();
-  std::unique_ptr<AggregateOperator> made(
-      new AggregateOperator(context, std::move(child), aggregate::Aggregation::OutputSchema(*output)));
+  ARROW_ASSIGN_OR_RAISE(auto schema, aggregate::Aggregation::OutputSchema(output));
+  std::unique_ptr<AggregateOperator> made(new AggregateOperator(context, std::move(child), std::move(schema)));
   ARROW_ASSIGN_OR_RAISE(made->aggregation_, aggregate::Aggregation::Make(context, input, std::move(groups), aggregates,
                                                                          made->schema(), &made->mutable_metrics()));
   return made;
 }
 
-AggregateOperator::AggregateOperator(QueryContext* context, std::unique_ptr<Operator> child, std::shared_ptr<arrow::Schema> schema)
+AggregateOperator::AggregateOperator(QueryContext* context, std::unique_ptr<Operator> child,
+                                     std::shared_ptr<arrow::Schema> schema)
     : Operator(context, "aggregate", std::move(schema)), child_(std::move(child)) {}
 
 AggregateOperator::~AggregateOperator() = default;

@@ -173,7 +173,9 @@ TEST_P(AggregateWays, FirstAndLastInOrder) {
     for (const char* column : {"s", "x", "b"}) {
       auto& call = query.Add(function, column);
       // A total order up to equal values.
-      call.order_by = {{query.Column("d"), column[0] == 's', false}, {query.Column("x"), false, true}, {query.Column("s"), true},
+      call.order_by = {{query.Column("d"), column[0] == 's', false},
+                       {query.Column("x"), false, true},
+                       {query.Column("s"), true},
                        {query.Column("b")}};
     }
   }
@@ -223,6 +225,29 @@ TEST_P(AggregateWays, Filters) {
   list.filter = rare;
   list.order_by = {{query.Column("i")}};
   Check(query, batches);
+}
+
+TEST_P(AggregateWays, FiltersGuardArguments) {
+  const auto batches = MakeRows(3000, 50);
+  AggregateCase query(batches[0]->schema());
+  const auto zero = expr::MakeLiteral(std::make_shared<arrow::Int32Scalar>(0));
+  const auto hundred = expr::MakeLiteral(std::make_shared<arrow::Int32Scalar>(100));
+  const auto quotient = expr::MakeCall("/", {hundred, query.Column("i")}).ValueOrDie();
+  const auto not_zero = expr::MakeCall("<>", {query.Column("i"), zero}).ValueOrDie();
+  query.By({"k"});
+  query.Add("count", "i").filter = not_zero;
+  for (const bool distinct : {false, true}) {
+    query.calls.push_back(expr::MakeAggregate("sum", {quotient}, /*star=*/false, {}).ValueOrDie());
+    query.calls.back().filter = not_zero;
+    query.calls.back().distinct = distinct;
+  }
+  World world(GetParam().memory_bytes, GetParam().threads);
+  world.context.force_spill = GetParam().force_spill;
+  EXPECT_OK(RunCase(&world, query, batches, GetParam().threads).status());
+  query.calls.back().filter = nullptr;
+  World other(GetParam().memory_bytes, GetParam().threads);
+  const auto output = RunCase(&other, query, batches, GetParam().threads);
+  EXPECT_EQ(GetErrorKind(output.status()), ErrorKind::kExecution);
 }
 
 TEST_P(AggregateWays, OrderedLists) {

@@ -65,6 +65,12 @@ bool NeedsOrderedSource(const AggregateCall& call) {
   return call.kind == AggregateKind::kArrayAgg || call.kind == AggregateKind::kStringAgg;
 }
 
+/// The expression, not evaluated for rows that the filter leaves out when that could fail.
+arrow::Result<expr::ExprPtr> Guarded(const expr::ExprPtr& expr, const expr::ExprPtr& filter) {
+  if (filter == nullptr || !expr::CanFail(*expr)) return expr;
+  return expr::MakeCase({filter}, {expr}, expr::MakeLiteral(arrow::MakeNullScalar(expr->type())));
+}
+
 class Planner {
  public:
   Planner(const arrow::Schema& input, int key_count) : input_(input), key_count_(key_count) {}
@@ -72,15 +78,24 @@ class Planner {
   arrow::Status Add(const AggregateCall& call) {
     if (NeedsOrderedSource(call)) return AddOrdered(call);
     if (NeedsDistinctSource(call)) return AddDistinct(call);
-    return AddCall(call, call.arguments.empty() ? nullptr : AsLogical(call.arguments.front()), call.filter, Source::kInput,
-                   &plan_.input);
+    AggregateCall guarded = call;
+    for (expr::ExprPtr& argument : guarded.arguments) {
+      ARROW_ASSIGN_OR_RAISE(argument, Guarded(AsLogical(argument), call.filter));
+    }
+    for (expr::AggregateOrder& order : guarded.order_by) {
+      ARROW_ASSIGN_OR_RAISE(order.expr, Guarded(order.expr, call.filter));
+    }
+    const expr::ExprPtr value = guarded.arguments.empty() ? nullptr : guarded.arguments.front();
+    return AddCall(guarded, value, call.filter, Source::kInput, &plan_.input);
   }
 
   void AddSortKey(const expr::ExprPtr& key) {
     ResultPlan result;
-    result.type = AsLogical(key)->type();
+    const auto& type = key->type();
+    const bool is_dictionary = type->id() == arrow::Type::DICTIONARY;
+    result.type = is_dictionary ? static_cast<const arrow::DictionaryType&>(*type).value_type() : type;
     result.bytes_form = BytesForm::kPacked;
-    ArgumentSpec spec{ArgumentForm::kPacked, AsLogical(key), nullptr, /*takes_nulls=*/true, {}};
+    ArgumentSpec spec{ArgumentForm::kPacked, key, nullptr, /*takes_nulls=*/true, {}};
     result.state = StateOf(StateKind::kFirstBytes, spec, &plan_.input);
     plan_.results.push_back(std::move(result));
   }
@@ -244,9 +259,8 @@ class Planner {
     AggregateCall logical = call;
     for (expr::ExprPtr& argument : logical.arguments) argument = AsLogical(argument);
     for (expr::AggregateOrder& order : logical.order_by) order.expr = AsLogical(order.expr);
-    auto source = std::find_if(plan_.ordered.begin(), plan_.ordered.end(), [&](const OrderedPlan& other) {
-      return SharesOrder(other.calls.calls.front(), logical);
-    });
+    auto source = std::find_if(plan_.ordered.begin(), plan_.ordered.end(),
+                               [&](const OrderedPlan& other) { return SharesOrder(other.calls.calls.front(), logical); });
     if (source == plan_.ordered.end()) {
       plan_.ordered.emplace_back();
       source = plan_.ordered.end() - 1;

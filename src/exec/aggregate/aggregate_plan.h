@@ -41,8 +41,8 @@ struct ArgumentPlan {
 
 /// Calls over the distinct values of the same expressions under the same filter.
 struct DistinctPlan {
-  std::vector<expr::ExprPtr> values;  ///< over the input
-  expr::ExprPtr filter;               ///< null: all rows
+  std::vector<expr::ExprPtr> values;       ///< over the input
+  expr::ExprPtr filter;                    ///< null: all rows
   std::vector<expr::AggregateCall> calls;  ///< whose argument is column i of `values`
   ArgumentPlan arguments;                  ///< over the batches of this source: keys, then values
 };

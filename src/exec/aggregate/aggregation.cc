@@ -12,19 +12,11 @@
 #include "runtime/worker_pool.h"
 
 namespace icebound::exec::aggregate {
-namespace {
-
-const std::shared_ptr<arrow::DataType>& ValueType(const std::shared_ptr<arrow::DataType>& type) {
-  return type->id() == arrow::Type::DICTIONARY ? static_cast<const arrow::DictionaryType&>(*type).value_type() : type;
-}
-
-}  // namespace
-
 /// The distinct values of one set of arguments in each group.
 struct Aggregation::DistinctSource {
   expr::ExprPtr filter;
   KeyColumns values;
-  std::unique_ptr<HashAggregator> groups;  // of (keys, values)
+  std::unique_ptr<HashAggregator> groups;        // of (keys, values)
   std::unique_ptr<ArgumentReader> value_reader;  // when the value comes as a sort key: the value itself is state 0
   std::vector<std::vector<int>> value_states;
   std::unique_ptr<ResultColumns> columns;
@@ -62,10 +54,9 @@ arrow::Status Aggregation::Arguments::Read(const arrow::RecordBatch& batch, cons
   return arrow::Status::OK();
 }
 
-std::shared_ptr<arrow::Schema> Aggregation::OutputSchema(const arrow::Schema& output) {
-  arrow::FieldVector fields;
-  for (const auto& field : output.fields()) fields.push_back(field->WithType(ValueType(field->type())));
-  return arrow::schema(std::move(fields), output.metadata());
+arrow::Result<std::shared_ptr<arrow::Schema>> Aggregation::OutputSchema(const std::shared_ptr<arrow::Schema>& output) {
+  ARROW_ASSIGN_OR_RAISE(const auto codec, row::RowCodec::Make(output));
+  return codec->output_schema();
 }
 
 Aggregation::Aggregation(QueryContext* context, runtime::OperatorMetrics* metrics)
@@ -148,8 +139,9 @@ arrow::Status Aggregation::MakeOrdered(OrderedPlan plan) {
 
 arrow::Status Aggregation::StartInput(int workers) {
   workers_ = workers;
-  ARROW_RETURN_NOT_OK(groups_->StartInput(workers));
-  for (const auto& source : distinct_) ARROW_RETURN_NOT_OK(source->groups->StartInput(workers));
+  const auto peers = static_cast<int>(1 + distinct_.size() + ordered_.size());
+  ARROW_RETURN_NOT_OK(groups_->StartInput(workers, peers));
+  for (const auto& source : distinct_) ARROW_RETURN_NOT_OK(source->groups->StartInput(workers, peers));
   for (const auto& source : ordered_) ARROW_RETURN_NOT_OK(source->values->StartInput(workers));
   return arrow::Status::OK();
 }
@@ -242,8 +234,7 @@ arrow::Status Aggregation::DrainDistinct(DistinctSource* source) {
       }
       GroupBatch batch;
       batch.keys.assign(columns.begin(), columns.end() - 1);
-      const auto record_batch =
-          arrow::RecordBatch::Make(source->schema, static_cast<int64_t>(rows.size()), std::move(columns));
+      const auto record_batch = arrow::RecordBatch::Make(source->schema, static_cast<int64_t>(rows.size()), std::move(columns));
       ARROW_RETURN_NOT_OK(source->arguments.Read(*record_batch, eval(), &batch));
       ARROW_RETURN_NOT_OK(groups_->Append(worker, batch));
     }

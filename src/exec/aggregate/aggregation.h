@@ -27,7 +27,7 @@ namespace icebound::exec::aggregate {
 class Aggregation {
  public:
   /// Of the operator's output: dictionaries as their values.
-  static std::shared_ptr<arrow::Schema> OutputSchema(const arrow::Schema& output);
+  static arrow::Result<std::shared_ptr<arrow::Schema>> OutputSchema(const std::shared_ptr<arrow::Schema>& output);
 
   /// `input` is the schema of the batches, `output` OutputSchema of the result.
   static arrow::Result<std::unique_ptr<Aggregation>> Make(QueryContext* context, const std::shared_ptr<arrow::Schema>& input,

@@ -94,7 +94,7 @@ class ArgumentReader {
                                                        const arrow::RecordBatch& batch, const expr::EvalContext& context) const;
 
   ArgumentSpec spec_;
-  std::unique_ptr<row::RowCodec> codec_;         // kPacked, kOrdered
+  std::unique_ptr<row::RowCodec> codec_;          // kPacked, kOrdered
   std::unique_ptr<row::SortKeyEncoder> encoder_;  // kOrdered
   row::TypeShape text_shape_;
 };

@@ -2,6 +2,7 @@
 #include "exec/aggregate/group_store.h"
 
 #include <algorithm>
+#include <bit>
 #include <new>
 #include <utility>
 
@@ -84,16 +85,25 @@ arrow::Status GroupStore::Start() {
 
 arrow::Result<uint8_t*> GroupStore::Allocate(int64_t bytes, bool must) {
   bytes = (bytes + 15) / 16 * 16;
+  if (bytes + kReadSlackBytes > extent_bytes_) {
+    sort::MappedPages pages(options_.budget);
+    if (!pages.TryResize(bytes + kReadSlackBytes)) {
+      if (!must) return nullptr;
+      ARROW_RETURN_NOT_OK(pages.Resize(bytes + kReadSlackBytes));
+    }
+    held_bytes_ += pages.bytes();
+    wide_.push_back(std::move(pages));
+    return wide_.back().data();
+  }
   while (extent_ < extents_.size() && extent_used_ + bytes + kReadSlackBytes > extents_[extent_].bytes()) {
     ++extent_;
     extent_used_ = 0;
   }
   if (extent_ == extents_.size()) {
     sort::MappedPages extent(options_.budget);
-    const int64_t wanted_bytes = std::max(extent_bytes_, bytes + kReadSlackBytes);
-    if (!extent.TryResize(wanted_bytes)) {
+    if (!extent.TryResize(extent_bytes_)) {
       if (!must) return nullptr;
-      ARROW_RETURN_NOT_OK(extent.Resize(wanted_bytes));
+      ARROW_RETURN_NOT_OK(extent.Resize(extent_bytes_));
     }
     held_bytes_ += extent.bytes();
     extents_.push_back(std::move(extent));
@@ -178,6 +188,14 @@ arrow::Result<bool> GroupStore::GrowTable(int64_t entries, bool must) {
   entries_ = std::move(grown);
   mask_ = mask;
   return true;
+}
+
+arrow::Status GroupStore::ExpectGroups(int64_t groups) {
+  const auto entries = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups / 5 * 8 + kSliceRows)));
+  if (entries * 8 > options_.budget->consumer().share_bytes() / 8 || entries <= static_cast<int64_t>(mask_ + 1)) {
+    return arrow::Status::OK();
+  }
+  return GrowTable(entries, /*must=*/false).status();
 }
 
 void GroupStore::ForgetTable() {
@@ -366,11 +384,16 @@ void GroupStore::Reset() {
   extent_used_ = 0;
   space_ = StringSpace();
   ForgetTable();
-  // Extents made for one wide row are of no use to others.
-  const auto wide = std::remove_if(extents_.begin(), extents_.end(),
-                                   [this](const sort::MappedPages& extent) { return extent.bytes() != extent_bytes_; });
-  extents_.erase(wide, extents_.end());
+  wide_.clear();
   held_bytes_ = static_cast<int64_t>(extents_.size()) * extent_bytes_;
+}
+
+void GroupStore::Reuse(PartitionFiles* files, int level) {
+  Reset();
+  options_.files = files;
+  options_.level = level;
+  widest_row_bytes_ = 0;
+  has_forgotten_ = has_collided_ = false;
 }
 
 arrow::Status GroupStore::Shrink() {

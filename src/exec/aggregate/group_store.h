@@ -71,6 +71,9 @@ class GroupStore {
 
   arrow::Status Start();
 
+  /// Makes the table large enough for so many groups, if it can be had.
+  arrow::Status ExpectGroups(int64_t groups);
+
   /// Sets rows[i] to the row of key i, a new one (Begin) when there is none. False when memory was refused; rows that were begun
   /// before are without states, and harmless. With `must` a refusal is an error.
   arrow::Result<bool> Find(const KeySlice& keys, uint8_t** rows, bool must);
@@ -90,6 +93,9 @@ class GroupStore {
 
   /// Forgets all rows, without writing them; their memory is kept.
   void Clear() { Reset(); }
+
+  /// Begins anew for another partition; the memory is kept.
+  void Reuse(PartitionFiles* files, int level);
 
   /// Gives back what is not needed to go on. After Spill.
   arrow::Status Shrink();
@@ -138,7 +144,7 @@ class GroupStore {
   arrow::Status SpillStored(uint32_t partition, RowChunk* first);
   void Reset();
 
-  const GroupStoreOptions options_;
+  GroupStoreOptions options_;
   const GroupLayout& layout_;
   std::vector<Partition> partitions_;
   int64_t row_count_ = 0;
@@ -146,10 +152,11 @@ class GroupStore {
   int64_t widest_row_bytes_ = 0;
 
   std::vector<sort::MappedPages> extents_;
-  size_t extent_ = 0;          // the one being used
-  int64_t extent_used_ = 0;    // bytes of it
-  size_t extents_kept_ = 0;    // what Start took
+  size_t extent_ = 0;        // the one being used
+  int64_t extent_used_ = 0;  // bytes of it
+  size_t extents_kept_ = 0;  // what Start took
   int64_t extent_bytes_ = 0;
+  std::vector<sort::MappedPages> wide_;  // for what is wider than an extent
   int64_t held_bytes_ = 0;
   StringSpace space_;
 
@@ -160,10 +167,10 @@ class GroupStore {
 
   // Adaptation.
   bool passes_through_ = false;
-  int64_t epoch_rows_ = 0;   // rows looked for since the table was empty
+  int64_t epoch_rows_ = 0;  // rows looked for since the table was empty
   int64_t pass_rows_left_ = 0;
   int64_t cache_entries_ = 0;
-  int64_t half_rows_ = 0;    // of them before the last growth
+  int64_t half_rows_ = 0;  // of them before the last growth
   bool has_forgotten_ = false;
   bool has_collided_ = false;
 };

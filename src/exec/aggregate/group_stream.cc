@@ -67,12 +67,13 @@ arrow::Result<bool> PartitionStream::NextPartition() {
     sorted_.reset();
   }
   merge_.reset();
-  store_.reset();
-  files_.reset();
   chunk_lists_.clear();
   chunk_ = nullptr;
   HashAggregator::Work work;
-  if (!aggregator_.TakeWork(&work)) return false;
+  if (!aggregator_.TakeWork(&work)) {
+    store_.reset();
+    return false;
+  }
   if (work.in_memory) {
     ARROW_RETURN_NOT_OK(MergeInMemory(work.partition));
   } else {
@@ -113,20 +114,10 @@ arrow::Status PartitionStream::MergeInMemory(uint32_t partition) {
 
 arrow::Status PartitionStream::MergeStored(StoredRows stored) {
   if (stored.level >= kLevelsMax) return SortStored(std::move(stored), nullptr);
-  files_ = std::make_unique<PartitionFiles>(aggregator_.context_, aggregator_.name_, stored.level + 1, 1 << kBits);
-  GroupStoreOptions options;
-  options.layout = &layout_;
-  options.budget = &aggregator_.budget_;
-  options.files = files_.get();
-  options.level = stored.level + 1;
-  options.bits = kBits;
-  options.mode = StoreMode::kExact;
-  options.chunk_bytes = aggregator_.chunk_bytes_;
-  store_ = std::make_unique<GroupStore>(options);
-  ARROW_RETURN_NOT_OK(store_->Start());
+  ARROW_RETURN_NOT_OK(StartStore(stored.level + 1));
   ARROW_ASSIGN_OR_RAISE(const auto reader, StoredRowReader::Open(stored, &layout_, &aggregator_.budget_));
+  ARROW_RETURN_NOT_OK(store_->ExpectGroups(stored.rows));
   spilled_ = false;
-  level_ = options.level;
   while (true) {
     uint8_t* rows = nullptr;
     ARROW_ASSIGN_OR_RAISE(const int64_t count, reader->Next(&rows));
@@ -147,8 +138,29 @@ arrow::Status PartitionStream::MergeStored(StoredRows stored) {
     return arrow::Status::OK();
   }
   ARROW_RETURN_NOT_OK(SpillStore());
-  store_.reset();
   return QueueParts(stored);
+}
+
+/// Makes an empty store whose parts are of this level; the last partition's memory serves again.
+arrow::Status PartitionStream::StartStore(int level) {
+  auto files = std::make_unique<PartitionFiles>(aggregator_.context_, aggregator_.name_, level, 1 << kBits);
+  level_ = level;
+  if (store_ != nullptr) {
+    store_->Reuse(files.get(), level);
+    files_ = std::move(files);
+    return arrow::Status::OK();
+  }
+  files_ = std::move(files);
+  GroupStoreOptions options;
+  options.layout = &layout_;
+  options.budget = &aggregator_.budget_;
+  options.files = files_.get();
+  options.level = level;
+  options.bits = kBits;
+  options.mode = StoreMode::kExact;
+  options.chunk_bytes = aggregator_.chunk_bytes_;
+  store_ = std::make_unique<GroupStore>(options);
+  return store_->Start();
 }
 
 /// Merges stored rows that lie one behind the other; returns where the next one is.
@@ -201,7 +213,6 @@ arrow::Status PartitionStream::QueueParts(const StoredRows& parent) {
     if (part.bytes > shrunk_bytes) part.level = kLevelsMax;
     parts.push_back(std::move(part));
   }
-  files_.reset();
   aggregator_.AddWork(std::move(parts));
   return arrow::Status::OK();
 }
@@ -211,12 +222,12 @@ arrow::Status PartitionStream::SortStored(StoredRows stored, StoredRowReader* re
   std::vector<StoredRows> sources;
   if (rest_or_null != nullptr) {
     ARROW_RETURN_NOT_OK(SpillStore());
-    store_.reset();
     for (uint32_t p = 0; p < uint32_t{1} << kBits; ++p) sources.push_back(files_->Take(p));
   } else {
     sources.push_back(std::move(stored));
   }
   // The sorter needs a floor of its own.
+  store_.reset();
   aggregator_.budget_.ReturnSlack(aggregator_.budget_.taken_bytes());
   ARROW_ASSIGN_OR_RAISE(sorted_, SortedGroups::Make(aggregator_.context_, &layout_, &aggregator_.budget_,
                                                     aggregator_.chunk_bytes_, aggregator_.pool()));

@@ -31,6 +31,7 @@ class PartitionStream final : public GroupRowStream {
   arrow::Result<bool> NextPartition();
   arrow::Status MergeInMemory(uint32_t partition);
   arrow::Status MergeStored(StoredRows stored);
+  arrow::Status StartStore(int level);
   arrow::Result<uint8_t*> AddSlice(uint8_t* rows, int32_t count);
   arrow::Status SpillStore();
   arrow::Status SortStored(StoredRows stored, StoredRowReader* rest_or_null);

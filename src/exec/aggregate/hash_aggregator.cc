@@ -76,9 +76,9 @@ HashAggregator::~HashAggregator() {
 
 // --- input ------------------------------------------------------------------------------------------------------------------
 
-arrow::Status HashAggregator::StartInput(int workers) {
+arrow::Status HashAggregator::StartInput(int workers, int peers) {
   const int bits = layout_->has_keys() ? kPartitionBits : 0;
-  const int64_t worker_bytes = consumer_->share_bytes() / workers;
+  const int64_t worker_bytes = consumer_->share_bytes() / workers / peers;
   chunk_bytes_ = std::clamp(worker_bytes / (int64_t{8} << kPartitionBits) / 4096 * 4096, kChunkBytesMin, kChunkBytesMax);
   files_ = std::make_unique<PartitionFiles>(context_, name_, 0, 1 << bits);
   floor_bytes_ = StreamBytes();
@@ -258,6 +258,7 @@ arrow::Status HashAggregator::SpillAll() {
 }
 
 arrow::Status HashAggregator::FinishInput() {
+  SetTakingRows(false);
   int64_t rows = 0;
   int64_t held_bytes = 0;
   for (const auto& worker : workers_) {
@@ -277,10 +278,8 @@ arrow::Status HashAggregator::FinishInput() {
     too_much = !budget_.TryTake(merge_bytes);
     if (!too_much) budget_.Give(merge_bytes);
   }
-  if (spilled_bytes() > 0 || too_much) ARROW_RETURN_NOT_OK(SpillAll());
-  SetTakingRows(false);
   const int partitions = files_->count();
-  if (spilled_bytes() > 0) {  // a reclaim may have come between
+  if (spilled_bytes() > 0 || too_much) {
     ARROW_RETURN_NOT_OK(SpillAll());
     workers_.clear();
     int64_t largest_bytes = 0;
@@ -345,8 +344,6 @@ void HashAggregator::CountSpill(int64_t bytes, int64_t level) {
   runtime::RaiseTo(metrics_->spill_levels, level);
 }
 
-void HashAggregator::UpdateMetrics() {
-  runtime::RaiseTo(metrics_->peak_bytes, consumer_->peak_bytes());
-}
+void HashAggregator::UpdateMetrics() { runtime::RaiseTo(metrics_->peak_bytes, consumer_->peak_bytes()); }
 
 }  // namespace icebound::exec::aggregate

@@ -2,8 +2,8 @@
 //
 // Aggregation by hash in a bounded amount of memory.
 //
-//   Make -> StartInput(workers) -> Append(worker, batch)* -> FinishWorker(worker), a thread each -> FinishInput -> OpenStream, each
-//                                                                                                     on its own thread
+//   Make -> StartInput(workers) -> Append(worker, batch)* -> FinishWorker(worker), a thread each -> FinishInput
+//        -> OpenStream*, a thread each
 //
 //   1. Input (group_store.h). Each worker gathers groups in its own store, partitioned by hash. When memory is refused it writes
 //      all its rows to the partitions' files and goes on.
@@ -12,10 +12,10 @@
 //      came from several workers or spills are merged to one. A partition that does not fit is split again, and what cannot
 //      be split is sorted.
 //
-// Memory contract. All of it is charged to one spillable consumer. StartInput takes what each worker needs to go on after a spill,
-// and makes sure of what each stream needs to split a partition; what a phase frees stays reserved until the next has its own
-// (exec/sort/sort_budget.h). So nothing is ever reserved on the way to the disk. The ledger may ask for memory during phase 1:
-// idle workers spill at once, busy ones with their next batch.
+// Memory contract. All of it is charged to one spillable consumer. StartInput takes what each worker needs to go on after a
+// spill, and makes sure of what each stream needs to split a partition; what a phase frees stays reserved until the next has
+// its own (exec/sort/sort_budget.h). So nothing is ever reserved on the way to the disk. The ledger may ask for memory during
+// phase 1: idle workers spill at once, busy ones with their next batch.
 //
 // Worked example: 60M rows, 15M groups of 80 bytes under grants of 200 MiB. The rows come clustered, so each worker makes about
 // 7.5M rows of them and writes 12 times; the 64 partitions have 19 MB each and are merged one a thread.
@@ -69,7 +69,8 @@ class HashAggregator final : public memory::Reclaimer {
 
   const GroupLayout& layout() const { return *layout_; }
 
-  arrow::Status StartInput(int workers);
+  /// `peers`: consumers that take rows side by side, this one among them.
+  arrow::Status StartInput(int workers, int peers = 1);
   arrow::Status Append(int worker, const GroupBatch& batch);
   arrow::Status FinishWorker(int worker);
   arrow::Status FinishInput();

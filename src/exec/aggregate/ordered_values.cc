@@ -20,9 +20,7 @@ std::string_view BinaryAt(const arrow::RecordBatch& batch, int column, int64_t r
   return static_cast<const arrow::LargeBinaryArray&>(*batch.column(column)).GetView(row);
 }
 
-arrow::Status TooLong(std::string_view what) {
-  return MakeError(ErrorKind::kExecution, "{} of one group passes 2 GiB", what);
-}
+arrow::Status TooLong(std::string_view what) { return MakeError(ErrorKind::kExecution, "{} of one group passes 2 GiB", what); }
 
 bool EqualOrNull(const expr::ExprPtr& left, const expr::ExprPtr& right) {
   if (left == nullptr || right == nullptr) return left == right;

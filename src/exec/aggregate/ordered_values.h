@@ -74,8 +74,8 @@ class OrderedValues {
   runtime::OperatorMetrics metrics_{"ordered values"};
 
   // Columns of the sorter's input.
-  std::vector<expr::ExprPtr> columns_;         // behind the key: arguments, order terms
-  std::vector<std::vector<int>> arguments_;    // by call, of columns_
+  std::vector<expr::ExprPtr> columns_;       // behind the key: arguments, order terms
+  std::vector<std::vector<int>> arguments_;  // by call, of columns_
   std::unique_ptr<row::SortKeyEncoder> distinct_;
   int argument_count_ = 0;
   std::shared_ptr<arrow::Schema> input_schema_;

@@ -39,7 +39,8 @@ class PartitionFiles {
   PartitionFiles(runtime::QueryContext* context, std::string purpose, int level, int count);
 
   /// Appends `rows` whole rows of together at most kBlockBytesMax, or one row of any size.
-  arrow::Status Write(uint32_t partition, std::span<const std::span<const uint8_t>> parts, int64_t rows, int64_t widest_row_bytes);
+  arrow::Status Write(uint32_t partition, std::span<const std::span<const uint8_t>> parts, int64_t rows,
+                      int64_t widest_row_bytes);
 
   StoredRows Take(uint32_t partition);
 

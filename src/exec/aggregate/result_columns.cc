@@ -50,8 +50,7 @@ struct FixedColumn {
     ++null_count;
   }
   std::shared_ptr<arrow::Array> Finish() {
-    return arrow::MakeArray(
-        arrow::ArrayData::Make(type, rows, {null_count > 0 ? validity : nullptr, values}, null_count));
+    return arrow::MakeArray(arrow::ArrayData::Make(type, rows, {null_count > 0 ? validity : nullptr, values}, null_count));
   }
 };
 

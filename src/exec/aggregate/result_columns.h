@@ -24,7 +24,7 @@ struct ResultPlan {
   expr::AggregateKind kind = expr::AggregateKind::kCount;
   std::shared_ptr<arrow::DataType> type;
   int state = -1;
-  int count_state = -1;  ///< averages
+  int count_state = -1;    ///< averages
   int argument_scale = 0;  ///< averages of decimals
   BytesForm bytes_form = BytesForm::kNone;
 };

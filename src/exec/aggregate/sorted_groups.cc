@@ -15,8 +15,7 @@ namespace {
 constexpr int64_t kBatchBytes = int64_t{256} << 10;
 
 std::shared_ptr<arrow::Schema> SortedSchema() {
-  return arrow::schema(
-      {arrow::field("key", arrow::large_binary(), false), arrow::field("rest", arrow::large_binary(), false)});
+  return arrow::schema({arrow::field("key", arrow::large_binary(), false), arrow::field("rest", arrow::large_binary(), false)});
 }
 
 std::string_view ValueAt(const arrow::RecordBatch& batch, int column, int64_t row) {
@@ -159,7 +158,8 @@ arrow::Status SortedGroups::Next(std::vector<const uint8_t*>* rows, int64_t rows
     ARROW_RETURN_NOT_OK(Begin(key_, rest_));
     while (true) {
       ARROW_ASSIGN_OR_RAISE(has_next_, NextSortedRow(&key_, &rest_));
-      if (!has_next_ || std::string_view(reinterpret_cast<const char*>(layout_.Key(current_)), layout_.KeyBytes(current_)) != key_)
+      if (!has_next_ ||
+          std::string_view(reinterpret_cast<const char*>(layout_.Key(current_)), layout_.KeyBytes(current_)) != key_)
         break;
       ARROW_RETURN_NOT_OK(MergeCurrent(rest_));
     }

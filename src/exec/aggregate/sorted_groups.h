@@ -21,7 +21,8 @@ namespace icebound::exec::aggregate {
 class SortedGroups {
  public:
   static arrow::Result<std::unique_ptr<SortedGroups>> Make(runtime::QueryContext* context, const GroupLayout* layout,
-                                                           sort::SortBudget* budget, int64_t chunk_bytes, arrow::MemoryPool* pool);
+                                                           sort::SortBudget* budget, int64_t chunk_bytes,
+                                                           arrow::MemoryPool* pool);
 
   /// Rows in their stored form, one behind the other.
   arrow::Status Append(const uint8_t* rows, int64_t count);

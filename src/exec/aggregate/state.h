@@ -150,7 +150,8 @@ class ByteString {
 /// What the slice's values may take of a StringSpace.
 int64_t StringBytes(const SliceValues& values, int32_t count);
 
-/// Adds row i of the slice to the state at states[i] + offset, in order; a row may come several times. `space` is for byte strings.
+/// Adds row i of the slice to the state at states[i] + offset, in order; a row may come several times. `space` is for byte
+/// strings.
 void UpdateStates(StateKind kind, uint32_t offset, uint8_t* const* rows, int32_t count, const SliceValues& values,
                   StringSpace* space);
 

@@ -181,16 +181,6 @@ class SetOperationStream final : public BatchStream {
   std::vector<const uint8_t*> chosen_;
 };
 
-std::shared_ptr<arrow::Schema> WithoutDictionaries(const arrow::Schema& schema) {
-  arrow::FieldVector fields;
-  for (const auto& field : schema.fields()) {
-    const auto& type = field->type();
-    const bool is_dictionary = type->id() == arrow::Type::DICTIONARY;
-    fields.push_back(field->WithType(is_dictionary ? static_cast<const arrow::DictionaryType&>(*type).value_type() : type));
-  }
-  return arrow::schema(std::move(fields), schema.metadata());
-}
-
 }  // namespace
 
 arrow::Result<std::unique_ptr<SetOperationOperator>> SetOperationOperator::Make(QueryContext* context,
@@ -198,12 +188,13 @@ arrow::Result<std::unique_ptr<SetOperationOperator>> SetOperationOperator::Make(
                                                                                 std::unique_ptr<Operator> right,
                                                                                 SetOperationKind kind,
                                                                                 const std::shared_ptr<arrow::Schema>& output) {
+  ARROW_ASSIGN_OR_RAISE(const auto codec, row::RowCodec::Make(output));
   std::unique_ptr<SetOperationOperator> made(
-      new SetOperationOperator(context, std::move(left), std::move(right), kind, WithoutDictionaries(*output)));
+      new SetOperationOperator(context, std::move(left), std::move(right), kind, codec->output_schema()));
   ARROW_ASSIGN_OR_RAISE(made->rows_, aggregate::GroupRows::Make(context, *output));
   ARROW_ASSIGN_OR_RAISE(auto layout, made->rows_->MakeLayout());
-  ARROW_ASSIGN_OR_RAISE(made->counter_, aggregate::HashAggregator::Make(context, "set operation", std::move(layout),
-                                                                        &made->mutable_metrics()));
+  ARROW_ASSIGN_OR_RAISE(made->counter_,
+                        aggregate::HashAggregator::Make(context, "set operation", std::move(layout), &made->mutable_metrics()));
   ARROW_RETURN_NOT_OK(made->rows_->SetLayout(&made->counter_->layout()));
   return made;
 }

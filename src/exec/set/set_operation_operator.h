@@ -14,8 +14,8 @@ class GroupRows;
 
 enum class SetOperationKind { kIntersect, kIntersectAll, kExcept, kExceptAll };
 
-/// INTERSECT and EXCEPT: rows are compared as whole, NULLs alike. A row that is on the left l times and on the right r times comes
-/// out once (kIntersect: l and r > 0; kExcept: l > 0 and r = 0), min(l, r) times (kIntersectAll) or max(l - r, 0) times
+/// INTERSECT and EXCEPT: rows are compared as whole, NULLs alike. A row that is on the left l times and on the right r times
+/// comes out once (kIntersect: l and r > 0; kExcept: l > 0 and r = 0), min(l, r) times (kIntersectAll) or max(l - r, 0) times
 /// (kExceptAll). A breaker over aggregate::HashAggregator, which counts each row by side; the rows come in no particular order.
 class SetOperationOperator final : public Operator {
  public:

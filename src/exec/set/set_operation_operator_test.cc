@@ -27,10 +27,10 @@ arrow::RecordBatchVector MakeRows(int64_t rows, int64_t values, uint64_t seed) {
     EXPECT_TRUE((value % 13 == 0 ? text.AppendNull() : text.Append("text of " + std::to_string(value))).ok());
     EXPECT_TRUE(interval.Append({0, static_cast<int32_t>(value % 3), 0}).ok());
   }
-  const auto whole = arrow::RecordBatch::Make(
-      arrow::schema({arrow::field("n", arrow::int64()), arrow::field("t", arrow::utf8()),
-                     arrow::field("v", arrow::month_day_nano_interval())}),
-      rows, {number.Finish().ValueOrDie(), text.Finish().ValueOrDie(), interval.Finish().ValueOrDie()});
+  const auto whole =
+      arrow::RecordBatch::Make(arrow::schema({arrow::field("n", arrow::int64()), arrow::field("t", arrow::utf8()),
+                                              arrow::field("v", arrow::month_day_nano_interval())}),
+                               rows, {number.Finish().ValueOrDie(), text.Finish().ValueOrDie(), interval.Finish().ValueOrDie()});
   arrow::RecordBatchVector batches;
   for (int64_t first = 0; first < rows; first += 700) batches.push_back(whole->Slice(first, 700));
   if (batches.empty()) batches.push_back(whole);

@@ -104,8 +104,10 @@ int64_t HashJoin::HeldBytesMax() const {
   const memory::MemoryLedger& ledger = plan_.context->ledger;
   const int64_t free_bytes = ledger.available_bytes() + budget_.slack_bytes() + budget_.taken_bytes();
   const int64_t granted_bytes = ledger.granted_bytes();
-  return std::min({consumer_->share_bytes(), static_cast<int64_t>(kHeldPart * static_cast<double>(free_bytes)),
-                   std::max(granted_bytes - kOthersBytes, granted_bytes / 4)});
+  const int64_t share_bytes = consumer_->share_bytes();
+  // What another one holds beyond its share is not free, but to be had.
+  const auto part_bytes = static_cast<int64_t>(kHeldPart * static_cast<double>(std::max(free_bytes, share_bytes)));
+  return std::min({share_bytes, part_bytes, std::max(granted_bytes - kOthersBytes, granted_bytes / 4)});
 }
 
 int64_t HashJoin::WorkspaceBytes() const { return plan_.context->batch_rows * kWorkspaceBytesPerRow; }
@@ -355,7 +357,9 @@ arrow::Status HashJoin::FinishProbing() {
     if (spilled_probe_ != nullptr) {
       ARROW_ASSIGN_OR_RAISE(pair.rows[static_cast<size_t>(1 - plan_.build_side)], spilled_probe_->TakeSpilled(p));
     }
-    pairs.push_back({std::move(pair), -1});
+    // One pair for all threads, unless it can be cut.
+    const int parts = plan_.is_keyless ? streams_max_ : 1;
+    for (JoinPair& part : CutPair(std::move(pair), plan_.rules, parts)) pairs.push_back({std::move(part), -1});
   }
   spilled_bytes_ += build_->spilled_bytes() + (spilled_probe_ != nullptr ? spilled_probe_->spilled_bytes() : 0);
   if (!pairs.empty()) runtime::RaiseTo(spill_levels_, 1);

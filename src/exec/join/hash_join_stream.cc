@@ -179,7 +179,9 @@ void HashJoinStream::Direct() {
 }
 
 arrow::Status HashJoinStream::SpillRows(const SideBatch& rows) {
-  if (spilled_.size() * 2 > hashes_.size()) {
+  const bool can_take = std::all_of(rows.packed->columns().begin(), rows.packed->columns().end(),
+                                    [](const auto& column) { return CanTake(*column->type()); });
+  if (spilled_.size() * 2 > hashes_.size() || !can_take) {
     return join_.spilled_probe_->Append(number_, *rows.packed, hashes_, spill_targets_);
   }
   // Few: they are brought together first.
@@ -205,9 +207,10 @@ arrow::Status HashJoinStream::PackKeys(const SideBatch& rows) {
   const auto keys = arrow::RecordBatch::Make(codec.output_schema(), static_cast<int64_t>(count), rows.keys);
   key_places_.resize(count);
   int64_t bytes = 0;
-  const bool is_fixed = codec.fixed_width().has_value();
+  const int32_t fixed_bytes = codec.fixed_width().value_or(-1);
+  const bool is_fixed = fixed_bytes >= 0;
   if (is_fixed) {
-    bytes = static_cast<int64_t>(count) * *codec.fixed_width();
+    bytes = static_cast<int64_t>(count) * fixed_bytes;
   } else {
     key_sizes_.assign(count, 0);
     ARROW_RETURN_NOT_OK(codec.AddSizes(*keys, 0, key_sizes_));
@@ -221,7 +224,7 @@ arrow::Status HashJoinStream::PackKeys(const SideBatch& rows) {
   uint8_t* next = key_bytes_->mutable_data();
   for (size_t i = 0; i < count; ++i) {
     key_places_[i] = next;
-    next += is_fixed ? *codec.fixed_width() : static_cast<int32_t>(key_sizes_[i]);
+    next += is_fixed ? fixed_bytes : static_cast<int64_t>(key_sizes_[i]);
   }
   return codec.Encode(*keys, 0, key_places_);
 }

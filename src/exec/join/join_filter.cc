@@ -11,6 +11,9 @@ namespace {
 /// A filter with fewer bits a row than this passes more than half of what it should not.
 constexpr int64_t kBitsPerRowMin = 3;
 
+/// Rows ahead whose words are fetched.
+constexpr size_t kAhead = 16;
+
 /// The width of a key type whose values are signed integers of so many bytes; 0 for others.
 int IntegerBytes(const arrow::DataType& type) {
   using arrow::Type;
@@ -63,6 +66,7 @@ void JoinFilter::Start(int64_t bytes) {
 void JoinFilter::Add(const arrow::ArrayVector& keys, std::span<const uint64_t> hashes, std::span<const uint8_t> valid,
                      std::vector<KeyRange>* ranges) {
   for (size_t i = 0; word_count_ > 0 && i < hashes.size(); ++i) {
+    if (i + kAhead < hashes.size()) __builtin_prefetch(words_ + WordOf(hashes[i + kAhead]), 1);
     if (valid[i] == 0) continue;
     uint64_t* word = words_ + WordOf(hashes[i]);
     const uint64_t bits = BitsOf(hashes[i]);
@@ -124,7 +128,6 @@ int64_t JoinFilter::ApplyRanges(const arrow::ArrayVector& keys, std::span<uint8_
 }
 
 int64_t JoinFilter::ApplyBloom(std::span<const uint64_t> hashes, std::span<uint8_t> pass) const {
-  constexpr size_t kAhead = 16;
   int64_t passing = 0;
   for (size_t i = 0; i < hashes.size(); ++i) {
     if (i + kAhead < hashes.size()) __builtin_prefetch(words_ + WordOf(hashes[i + kAhead]));

@@ -17,7 +17,7 @@ JoinOperator::~JoinOperator() = default;
 arrow::Result<std::shared_ptr<arrow::Schema>> JoinOperator::PlainOutput(const Operator& left, const Operator& right,
                                                                         expr::JoinType type,
                                                                         const std::shared_ptr<arrow::Schema>& output) {
-  return join::PlainOutputSchema(*left.schema(), *right.schema(), type, output);
+  return join::PlainOutputSchema(left.schema(), right.schema(), type, output);
 }
 
 arrow::Status JoinOperator::Start(Inputs inputs) {

@@ -6,6 +6,7 @@
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -25,6 +26,27 @@ std::shared_ptr<arrow::Array> NumbersOver(std::span<const int32_t> rows) {
 
 }  // namespace
 
+bool CanTake(const arrow::DataType& type) {
+  using arrow::Type;
+  switch (type.id()) {
+    case Type::STRING_VIEW:
+    case Type::BINARY_VIEW:
+    case Type::LIST_VIEW:
+    case Type::LARGE_LIST_VIEW:
+      return false;
+    case Type::DICTIONARY: {
+      const Type::type values = static_cast<const arrow::DictionaryType&>(type).value_type()->id();
+      return values == Type::STRING || values == Type::BINARY;
+    }
+    case Type::EXTENSION:
+      return CanTake(*static_cast<const arrow::ExtensionType&>(type).storage_type());
+    default:
+      // Dictionaries inside come out as their values only from packed rows.
+      return std::all_of(type.fields().begin(), type.fields().end(),
+                         [](const auto& field) { return field->type()->id() != Type::DICTIONARY && CanTake(*field->type()); });
+  }
+}
+
 JoinOutput::JoinOutput(JoinPlan* plan) : plan_(*plan), exec_(plan->consumer->pool()) { exec_.set_use_threads(false); }
 
 arrow::Result<arrow::ArrayVector> JoinOutput::Gather(int side, const RowSource& source, std::span<const int32_t> rows,
@@ -38,22 +60,53 @@ arrow::Result<arrow::ArrayVector> JoinOutput::Gather(int side, const RowSource& 
   const arrow::Schema& schema = *plan_.side(side).schema();
   arrow::ArrayVector columns;
   columns.reserve(static_cast<size_t>(schema.num_fields()));
-  const std::shared_ptr<arrow::Array> numbers = all_in_order ? nullptr : NumbersOver(rows);
   for (int i = 0; i < schema.num_fields(); ++i) {
-    std::shared_ptr<arrow::Array> column = source.batch->column(i);
-    if (!all_in_order) {
-      ARROW_ASSIGN_OR_RAISE(const arrow::Datum taken, arrow::compute::Take(arrow::Datum(column), arrow::Datum(numbers),
-                                                                           arrow::compute::TakeOptions::NoBoundsCheck(), &exec_));
-      column = taken.make_array();
-    }
-    if (column->type_id() == arrow::Type::DICTIONARY && schema.field(i)->type()->id() != arrow::Type::DICTIONARY) {
-      ARROW_ASSIGN_OR_RAISE(const arrow::Datum values, arrow::compute::Cast(arrow::Datum(column), schema.field(i)->type(),
-                                                                            arrow::compute::CastOptions::Safe(), &exec_));
-      column = values.make_array();
-    }
+    ARROW_ASSIGN_OR_RAISE(auto column, Take(source.batch->column(i), *schema.field(i), rows, all_in_order));
     columns.push_back(std::move(column));
   }
   return columns;
+}
+
+/// Rows of a column as plain values.
+arrow::Result<std::shared_ptr<arrow::Array>> JoinOutput::Take(const std::shared_ptr<arrow::Array>& column,
+                                                              const arrow::Field& field, std::span<const int32_t> rows,
+                                                              bool all_in_order) {
+  const bool is_dictionary = column->type_id() == arrow::Type::DICTIONARY;
+  const bool is_plain = column->type()->Equals(*field.type());
+  if (all_in_order && is_plain) return column;
+  if (!CanTake(*column->type()) || (!is_plain && !is_dictionary)) return TakePacked(column, field, rows);
+  std::shared_ptr<arrow::Array> taken = column;
+  if (!all_in_order) {
+    ARROW_ASSIGN_OR_RAISE(const arrow::Datum datum, arrow::compute::Take(arrow::Datum(column), arrow::Datum(NumbersOver(rows)),
+                                                                         arrow::compute::TakeOptions::NoBoundsCheck(), &exec_));
+    taken = datum.make_array();
+  }
+  if (!is_dictionary) return taken;
+  ARROW_ASSIGN_OR_RAISE(const arrow::Datum values,
+                        arrow::compute::Cast(arrow::Datum(taken), field.type(), arrow::compute::CastOptions::Safe(), &exec_));
+  return values.make_array();
+}
+
+/// The same by way of packed rows, for types Arrow has no kernels for.
+arrow::Result<std::shared_ptr<arrow::Array>> JoinOutput::TakePacked(const std::shared_ptr<arrow::Array>& column,
+                                                                    const arrow::Field& field, std::span<const int32_t> rows) {
+  const auto count = static_cast<size_t>(column->length());
+  const auto batch =
+      arrow::RecordBatch::Make(arrow::schema({field.WithType(column->type())->WithNullable(true)}), column->length(), {column});
+  ARROW_ASSIGN_OR_RAISE(const auto codec, row::RowCodec::Make(batch->schema()));
+  std::vector<uint32_t> sizes(count, 0);
+  ARROW_RETURN_NOT_OK(codec->AddSizes(*batch, 0, sizes));
+  int64_t bytes = 0;
+  for (const uint32_t size : sizes) bytes += size;
+  ARROW_ASSIGN_OR_RAISE(const auto buffer, arrow::AllocateBuffer(bytes + kReadSlackBytes, pool()));
+  std::vector<uint8_t*> places(count);
+  uint8_t* next = buffer->mutable_data();
+  for (size_t i = 0; i < count; ++i) places[i] = std::exchange(next, next + sizes[i]);
+  ARROW_RETURN_NOT_OK(codec->Encode(*batch, 0, places));
+  std::vector<const uint8_t*> wanted(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) wanted[i] = places[static_cast<size_t>(rows[i])];
+  ARROW_ASSIGN_OR_RAISE(const auto decoded, codec->Decode(wanted, pool()));
+  return decoded->column(0);
 }
 
 arrow::Result<arrow::ArrayVector> JoinOutput::Decode(int side, std::span<const uint8_t* const> packed) {

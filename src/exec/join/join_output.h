@@ -23,6 +23,9 @@ struct RowSource {
   const uint8_t* const* packed_rows = nullptr;  ///< packed rows, without head
 };
 
+/// Whether Arrow can take rows of a column of this type and give plain values.
+bool CanTake(const arrow::DataType& type);
+
 /// Not thread safe: one a stream.
 class JoinOutput {
  public:
@@ -60,6 +63,11 @@ class JoinOutput {
   arrow::MemoryPool* pool() const { return plan_.consumer->pool(); }
 
  private:
+  arrow::Result<std::shared_ptr<arrow::Array>> Take(const std::shared_ptr<arrow::Array>& column, const arrow::Field& field,
+                                                    std::span<const int32_t> rows, bool all_in_order);
+  arrow::Result<std::shared_ptr<arrow::Array>> TakePacked(const std::shared_ptr<arrow::Array>& column, const arrow::Field& field,
+                                                          std::span<const int32_t> rows);
+
   JoinPlan& plan_;
   arrow::compute::ExecContext exec_;
 };

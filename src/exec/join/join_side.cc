@@ -38,6 +38,19 @@ bool HasExactBytes(const arrow::DataType& type) {
   }
 }
 
+/// NULL by its code, or by the dictionary's entry.
+bool IsNull(const arrow::Array& column, int64_t row) {
+  if (column.type_id() != arrow::Type::DICTIONARY) return column.IsNull(row);
+  const auto& codes = static_cast<const arrow::DictionaryArray&>(column);
+  return codes.IsNull(row) || codes.dictionary()->IsNull(codes.GetValueIndex(row));
+}
+
+bool MayHaveNulls(const arrow::Array& column) {
+  if (column.type_id() != arrow::Type::DICTIONARY) return column.null_count() > 0;
+  const auto& codes = static_cast<const arrow::DictionaryArray&>(column);
+  return codes.indices()->null_count() > 0 || codes.dictionary()->null_count() > 0;
+}
+
 /// The sort keys of a column as a binary column, NULL where the column is.
 arrow::Result<std::shared_ptr<arrow::Array>> SortKeysOf(const row::SortKeyEncoder& encoder,
                                                         const std::shared_ptr<arrow::Array>& column, arrow::MemoryPool* pool) {
@@ -56,10 +69,10 @@ arrow::Result<std::shared_ptr<arrow::Array>> SortKeysOf(const row::SortKeyEncode
   for (int64_t i = 0; i < rows; ++i) cursor[i] = data->mutable_data() + offset[i];
   ARROW_RETURN_NOT_OK(encoder.Encode({column}, 0, {cursor, static_cast<size_t>(rows)}));
   std::shared_ptr<arrow::Buffer> validity;
-  if (column->null_count() > 0) {
+  if (MayHaveNulls(*column)) {
     ARROW_ASSIGN_OR_RAISE(auto bits, arrow::AllocateBuffer(arrow::bit_util::BytesForBits(rows), pool));
     std::fill_n(bits->mutable_data(), bits->size(), 0);
-    for (int64_t i = 0; i < rows; ++i) arrow::bit_util::SetBitTo(bits->mutable_data(), i, column->IsValid(i));
+    for (int64_t i = 0; i < rows; ++i) arrow::bit_util::SetBitTo(bits->mutable_data(), i, !IsNull(*column, i));
     validity = std::move(bits);
   }
   return std::make_shared<arrow::LargeBinaryArray>(rows, std::shared_ptr<arrow::Buffer>(std::move(offsets)),
@@ -73,7 +86,7 @@ arrow::Result<std::unique_ptr<JoinSide>> JoinSide::Make(const std::shared_ptr<ar
                                                         const std::vector<bool>& null_safe, bool has_flag) {
   std::unique_ptr<JoinSide> side(new JoinSide());
   side->head_bytes_ = kHeadBytes + (has_flag ? 1 : 0);
-  side->schema_ = PlainSchema(*schema);
+  ARROW_ASSIGN_OR_RAISE(side->schema_, PlainSchema(schema));
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_partition(order.begin(), order.end(), [&](size_t k) { return null_safe[k]; });
@@ -115,7 +128,7 @@ arrow::Result<std::unique_ptr<JoinSide>> JoinSide::Make(const std::shared_ptr<ar
     if (side->position_[static_cast<size_t>(i)] >= 0) continue;
     side->position_[static_cast<size_t>(i)] = static_cast<int>(fields.size());
     side->rest_.push_back(i);
-    fields.push_back(side->schema_->field(i));
+    fields.push_back(schema->field(i));
   }
   const auto nullable_count = std::count_if(fields.begin(), fields.end(), [](const auto& field) {
     return field->nullable() && ValueTypeOf(field->type())->id() != arrow::Type::NA;
@@ -191,17 +204,8 @@ arrow::Result<bool> JoinSide::Hash(const SideBatch& batch, std::span<uint64_t> h
   std::memset(valid.data(), 1, valid.size());
   for (size_t k = 0; k < sources_.size(); ++k) {
     const arrow::Array& key = *batch.keys[k];
-    if (sources_[k].null_safe || (key.type_id() != arrow::Type::DICTIONARY && key.null_count() == 0)) continue;
-    if (key.type_id() == arrow::Type::DICTIONARY) {
-      const auto& codes = static_cast<const arrow::DictionaryArray&>(key);
-      if (codes.indices()->null_count() == 0 && codes.dictionary()->null_count() == 0) continue;
-      for (size_t i = 0; i < valid.size(); ++i) {
-        const auto at = static_cast<int64_t>(i);
-        if (codes.IsNull(at) || codes.dictionary()->IsNull(codes.GetValueIndex(at))) valid[i] = 0;
-      }
-    } else {
-      for (size_t i = 0; i < valid.size(); ++i) valid[i] &= static_cast<uint8_t>(key.IsValid(static_cast<int64_t>(i)));
-    }
+    if (sources_[k].null_safe || !MayHaveNulls(key)) continue;
+    for (size_t i = 0; i < valid.size(); ++i) valid[i] &= static_cast<uint8_t>(!IsNull(key, static_cast<int64_t>(i)));
     any_null = true;
   }
   if (!any_null) return false;

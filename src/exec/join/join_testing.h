@@ -152,6 +152,13 @@ inline std::string TextAt(const arrow::Array& column, int64_t row) {
   }
 }
 
+/// Also where a dictionary's entry is null.
+inline bool IsNullAt(const arrow::Array& column, int64_t row) {
+  if (column.type_id() != arrow::Type::DICTIONARY) return column.IsNull(row);
+  const auto& codes = static_cast<const arrow::DictionaryArray&>(column);
+  return codes.IsNull(row) || codes.dictionary()->IsNull(codes.GetValueIndex(row));
+}
+
 inline std::vector<ModelRow> RowsOf(const arrow::RecordBatchVector& batches) {
   std::vector<ModelRow> rows;
   for (const auto& batch : batches) {
@@ -160,7 +167,7 @@ inline std::vector<ModelRow> RowsOf(const arrow::RecordBatchVector& batches) {
     for (const auto& column : batch->columns()) {
       for (int64_t i = 0; i < batch->num_rows(); ++i) {
         std::optional<std::string>& value = rows[first + static_cast<size_t>(i)].emplace_back();
-        if (column->IsValid(i)) value = TextAt(*column, i);
+        if (!IsNullAt(*column, i)) value = TextAt(*column, i);
       }
     }
   }

@@ -95,5 +95,75 @@ TEST_P(NestedLoopJoinTest, ItDoesSpill) {
   }
 }
 
+struct Loops {
+  int64_t rows = 0;
+  int64_t peak_bytes = 0;
+  int64_t spilled_bytes = 0;
+};
+
+arrow::Result<Loops> CountLoops(World* world, const Case& test, JoinType type, bool build_left) {
+  ARROW_ASSIGN_OR_RAISE(auto join,
+                        MakeJoin<NestedLoopJoinOperator>(world, test.left, test.right, type, test.condition, build_left, 2));
+  ARROW_RETURN_NOT_OK(join->Prepare());
+  std::atomic<int64_t> rows{0};
+  ARROW_RETURN_NOT_OK(DrainInParallel(&world->context, join.get(), [&](int, BatchStream* stream) -> arrow::Status {
+    while (true) {
+      ARROW_ASSIGN_OR_RAISE(const auto batch, stream->Next());
+      if (batch == nullptr) return arrow::Status::OK();
+      rows += batch->num_rows();
+    }
+  }));
+  return Loops{rows, join->metrics().peak_bytes, join->metrics().spilled_bytes};
+}
+
+Table Numbers(int64_t rows, int64_t first, int64_t text_bytes) {
+  return MakeTable({arrow::field("v", arrow::int64()), arrow::field("s", arrow::utf8())},
+                   {Integers(rows, [&](int64_t i) { return std::optional<int64_t>(first + i); }),
+                    Texts(rows, [&](int64_t) { return std::string(static_cast<size_t>(text_bytes), 'x'); })},
+                   4096);
+}
+
+// A large side against one row: elsewhere the large side was concatenated. It is the build side here, the wrong way round.
+TEST(NestedLoopJoin, LargeBuildSideInFlatMemory) {
+  Case test{Numbers(300'000, 1, 32), Numbers(1, 200'000, 1), {}, {}};
+  ASSERT_OK_AND_ASSIGN(test.condition.residual,
+                       expr::MakeCall(">", {ColumnOf(test.left, 0), RightColumn(test.left, test.right, 0)}));
+  for (const bool build_left : {false, true}) {
+    World world(3 * kMiB, 2);
+    ASSERT_OK_AND_ASSIGN(const Loops loops, CountLoops(&world, test, JoinType::kInner, build_left));
+    EXPECT_EQ(loops.rows, 100'000);
+    EXPECT_LE(loops.peak_bytes, 5 * kMiB);
+    EXPECT_EQ(loops.spilled_bytes > 0, build_left);
+  }
+}
+
+// A child that can be run only once (BatchesOperator insists) on both sides, the build side as large as memory.
+TEST(NestedLoopJoin, NoChildIsRunTwice) {
+  constexpr int64_t kRows = 2500;
+  Case test{Numbers(kRows, 0, 100), Numbers(kRows, 0, 100), {}, {}};
+  const auto right = RightColumn(test.left, test.right, 0);
+  const auto five = expr::MakeLiteral(std::make_shared<arrow::Int64Scalar>(5));
+  ASSERT_OK_AND_ASSIGN(const auto above, expr::MakeCall("+", {right, five}));
+  ASSERT_OK_AND_ASSIGN(const auto greater, expr::MakeCall(">", {ColumnOf(test.left, 0), right}));
+  ASSERT_OK_AND_ASSIGN(const auto near, expr::MakeCall("<", {ColumnOf(test.left, 0), above}));
+  test.condition.residual = expr::MakeAnd({greater, near});
+  constexpr int64_t kPairs = 4 * kRows - 10;  // right + 1 .. right + 4, but for the last ones
+  for (const bool build_left : {false, true}) {
+    for (const auto& [type, rows] : {std::pair{JoinType::kInner, kPairs},
+                                     {JoinType::kLeft, kPairs + 1},
+                                     {JoinType::kFull, kPairs + 2},
+                                     {JoinType::kLeftSemi, kRows - 1},
+                                     {JoinType::kLeftAnti, int64_t{1}}}) {
+      SCOPED_TRACE(expr::JoinTypeName(type));
+      World world(250 << 10, 2);
+      world.context.batch_rows = 512;
+      world.context.batch_bytes = 16 << 10;
+      ASSERT_OK_AND_ASSIGN(const Loops loops, CountLoops(&world, test, type, build_left));
+      EXPECT_EQ(loops.rows, rows);
+      EXPECT_GT(loops.spilled_bytes, 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace icebound::exec

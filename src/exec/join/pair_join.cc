@@ -25,10 +25,52 @@ PairJoin::PairJoin(JoinPlan* plan, JoinOutput* output, JoinPair pair, int64_t ch
       chunk_bytes_(chunk_bytes),
       bytes_max_(std::max(bytes_max, FloorBytes(chunk_bytes))),
       matcher_(plan, output),
-      build_side_(NeededBytes(pair_.rows[kLeftSide]) < NeededBytes(pair_.rows[kRightSide]) ? kLeftSide : kRightSide),
+      build_side_(ChooseBuildSide(pair_)),
       build_pages_(plan->budget),
       fates_(plan, build_side_),
       probe_pages_(plan->budget) {}
+
+std::vector<JoinPair> CutPair(JoinPair pair, const JoinRules& rules, int parts) {
+  std::vector<JoinPair> result;
+  const auto blocks = [&](int side) {
+    const auto& file = pair.rows[static_cast<size_t>(side)].file;
+    // A row that is wider than a piece goes over several blocks, between which there must be no cut.
+    return file == nullptr || file->max_block_bytes() >= RowPartitions::kPieceBytes ? int64_t{1} : file->blocks();
+  };
+  int cut_side = blocks(kLeftSide) > blocks(kRightSide) ? kLeftSide : kRightSide;
+  if (rules.HasFate(1 - cut_side)) cut_side = 1 - cut_side;
+  const int64_t block_count = blocks(cut_side);
+  const auto part_count = std::min<int64_t>(parts, block_count);
+  if (part_count <= 1 || pair.cut_side >= 0 || rules.HasFate(1 - cut_side)) {
+    result.push_back(std::move(pair));
+    return result;
+  }
+  for (int64_t part = 0; part < part_count; ++part) {
+    JoinPair& cut = result.emplace_back(pair);
+    cut.is_stuck = true;
+    cut.cut_side = cut_side;
+    cut.first_block = block_count * part / part_count;
+    cut.end_block = part + 1 == part_count ? spill::kAllBlocks : block_count * (part + 1) / part_count;
+  }
+  return result;
+}
+
+int PairJoin::ChooseBuildSide(const JoinPair& pair) {
+  if (pair.cut_side >= 0) return 1 - pair.cut_side;
+  return NeededBytes(pair.rows[kLeftSide]) < NeededBytes(pair.rows[kRightSide]) ? kLeftSide : kRightSide;
+}
+
+arrow::Result<SpilledRowReader> PairJoin::OpenSide(int side, bool consume) {
+  const SpilledRows& rows = pair_.rows[static_cast<size_t>(side)];
+  spill::ReadOptions options;
+  if (pair_.cut_side == side) {
+    options.first_block = pair_.first_block;
+    options.end_block = pair_.end_block;
+  }
+  // Of a cut pair's files others read, before and after: heads must stay, and so must the side that is shared.
+  if (consume && pair_.cut_side < 0) options.consume_end = spill::kAllBlocks;
+  return SpilledRowReader::Open(rows, plan_.side(side), options);
+}
 
 bool PairJoin::GivesNothing() const {
   const bool no_left = pair_.rows[kLeftSide].rows == 0;
@@ -90,8 +132,7 @@ arrow::Status PairJoin::Start() {
     step_ = Step::kEnd;
     return arrow::Status::OK();
   }
-  ARROW_ASSIGN_OR_RAISE(build_reader_, SpilledRowReader::Open(pair_.rows[static_cast<size_t>(build_side_)],
-                                                              plan_.side(build_side_), /*consume=*/true));
+  ARROW_ASSIGN_OR_RAISE(build_reader_, OpenSide(build_side_, /*consume=*/true));
   ARROW_RETURN_NOT_OK(probe_pages_.Resize(chunk_bytes_ + kReadSlackBytes));
   step_ = Step::kLoad;
   return arrow::Status::OK();
@@ -113,7 +154,9 @@ arrow::Status PairJoin::Split() {
     const int64_t piece_bytes = std::min(NeededBytes(piece.rows[kLeftSide]), NeededBytes(piece.rows[kRightSide]));
     piece.level = pair_.level + 1;
     piece.is_stuck = static_cast<double>(piece_bytes) > kStuckPart * static_cast<double>(whole_bytes);
-    if (piece.rows[kLeftSide].rows + piece.rows[kRightSide].rows > 0) pieces_.push_back(std::move(piece));
+    if (piece.rows[kLeftSide].rows + piece.rows[kRightSide].rows == 0) continue;
+    const int parts = piece.is_stuck ? plan_.context->threads : 1;
+    for (JoinPair& part : CutPair(std::move(piece), plan_.rules, parts)) pieces_.push_back(std::move(part));
   }
   return arrow::Status::OK();
 }
@@ -131,7 +174,7 @@ arrow::Status PairJoin::SplitSide(int side, int bits, int64_t chunk_bytes, std::
   RowPartitions partitions(options);
   ARROW_RETURN_NOT_OK(probe_pages_.Resize(chunk_bytes_ + kReadSlackBytes));
   ARROW_RETURN_NOT_OK(partitions.StartWorker(0));
-  ARROW_ASSIGN_OR_RAISE(SpilledRowReader reader, SpilledRowReader::Open(source, plan_.side(side), /*consume=*/true));
+  ARROW_ASSIGN_OR_RAISE(SpilledRowReader reader, OpenSide(side, /*consume=*/true));
   while (true) {
     ARROW_RETURN_NOT_OK(plan_.context->cancellation.Check());
     int64_t used_bytes = 0;
@@ -209,8 +252,7 @@ arrow::Status PairJoin::LoadChunk() {
     table_.Insert(side, build_pages_.data(), build_pages_.data() + build_used_bytes_, keep_duplicates);
   }
   // The other side: from the start, and its matches so far.
-  ARROW_ASSIGN_OR_RAISE(probe_reader_, SpilledRowReader::Open(pair_.rows[static_cast<size_t>(probe_side())],
-                                                              plan_.side(probe_side()), /*consume=*/is_last_chunk_));
+  ARROW_ASSIGN_OR_RAISE(probe_reader_, OpenSide(probe_side(), /*consume=*/is_last_chunk_));
   next_row_ = block_end_ = nullptr;
   has_block_ = false;
   matches_reader_.reset();

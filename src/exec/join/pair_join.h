@@ -32,7 +32,16 @@ struct JoinPair {
   std::array<SpilledRows, 2> rows;  ///< left, right
   int level = 0;                    ///< how often they were split
   bool is_stuck = false;            ///< splitting does not help
+
+  // A pair that was cut: only some blocks of one side, which is the one that is not loaded. The other side's file is shared.
+  int cut_side = -1;
+  int64_t first_block = 0;
+  int64_t end_block = spill::kAllBlocks;
 };
+
+/// Cuts one side's rows, so that several threads can join them with the same other side. That needs a side whose rows can be loaded
+/// by each of them: matches of it need not be remembered. Otherwise the pair stays whole.
+std::vector<JoinPair> CutPair(JoinPair pair, const JoinRules& rules, int parts);
 
 /// Not thread safe.
 class PairJoin {
@@ -58,7 +67,9 @@ class PairJoin {
 
   int probe_side() const { return 1 - build_side_; }
   static int64_t NeededBytes(const SpilledRows& rows) { return rows.bytes + JoinTable::Bytes(rows.rows) + kReadSlackBytes; }
+  static int ChooseBuildSide(const JoinPair& pair);
   bool GivesNothing() const;
+  arrow::Result<SpilledRowReader> OpenSide(int side, bool consume);
   arrow::Status Start();
   arrow::Status Split();
   arrow::Status SplitSide(int side, int bits, int64_t chunk_bytes, std::vector<JoinPair>* pieces);

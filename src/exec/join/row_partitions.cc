@@ -18,12 +18,8 @@ constexpr int64_t kSliceRows = 1024;
 /// A row that no partition wants is encoded here, if it is not wider.
 constexpr int64_t kTrashBytes = int64_t{16} << 10;
 
-/// Hashes do not compress, and short rows hardly; LZ4 takes longer than writing does.
-constexpr double kMinSaving = 0.4;
-
-/// A block of the file holds at most so much; a wider row goes on in the blocks behind it, which count no rows.
-constexpr int64_t kPieceBytes = int64_t{8} << 20;
-static_assert(kPieceBytes <= spill::kMaxBlockBytes);
+/// LZ4 takes longer than writing does, and part of each row is a hash, which does not compress: it must save much to pay.
+constexpr double kMinSaving = 0.65;
 
 }  // namespace
 
@@ -361,10 +357,11 @@ arrow::Result<SpilledRows> RowPartitions::TakeSpilled(int partition) {
 
 // --- reading ----------------------------------------------------------------------------------------------------------------
 
-arrow::Result<SpilledRowReader> SpilledRowReader::Open(const SpilledRows& rows, const JoinSide& side, bool consume) {
+arrow::Result<SpilledRowReader> SpilledRowReader::Open(const SpilledRows& rows, const JoinSide& side,
+                                                       const spill::ReadOptions& options) {
   SpilledRowReader reader(side);
   if (rows.file != nullptr) {
-    ARROW_ASSIGN_OR_RAISE(reader.reader_, rows.file->OpenReader(consume));
+    ARROW_ASSIGN_OR_RAISE(reader.reader_, rows.file->OpenReader(options));
   }
   return reader;
 }
@@ -395,7 +392,7 @@ arrow::Result<int64_t> SpilledRowReader::Read(sort::MappedPages* pages, int64_t*
     rows += block->rows;
     *used_bytes += *bytes;
     // A single row may go on in the next blocks.
-    if (rows == 1 && *bytes == kPieceBytes) wanted_end = begin + side_->RowBytes(pages->data() + begin);
+    if (rows == 1 && *bytes == RowPartitions::kPieceBytes) wanted_end = begin + side_->RowBytes(pages->data() + begin);
   } while (*used_bytes < wanted_end);
   return rows;
 }

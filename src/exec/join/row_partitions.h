@@ -81,6 +81,10 @@ class RowPartitions {
  public:
   static constexpr int kBitsMax = 6;
 
+  /// A block of the file holds at most so much; a wider row goes on in the blocks behind it, which count no rows.
+  static constexpr int64_t kPieceBytes = int64_t{8} << 20;
+  static_assert(kPieceBytes <= spill::kMaxBlockBytes);
+
   explicit RowPartitions(RowPartitionsOptions options);
 
   /// What a worker needs when all partitions are spilled.
@@ -181,8 +185,7 @@ class RowPartitions {
 /// Reads spilled rows back, a block at a time. Not thread safe.
 class SpilledRowReader {
  public:
-  /// With `consume` blocks are freed on disk once read.
-  static arrow::Result<SpilledRowReader> Open(const SpilledRows& rows, const JoinSide& side, bool consume);
+  static arrow::Result<SpilledRowReader> Open(const SpilledRows& rows, const JoinSide& side, const spill::ReadOptions& options);
 
   /// Whether the next block, whole rows, fits into `pages` behind `used_bytes`, kReadSlackBytes included. True at the end.
   arrow::Result<bool> Fits(const sort::MappedPages& pages, int64_t used_bytes);

@@ -43,6 +43,9 @@ constexpr int64_t kLonelyRowPart = 64;
 /// and the page that waits to be written.
 constexpr int64_t kConsumerRows = 4;
 
+/// Fewer runs than this are merged alone: two merges of so few write rows again that one of twice as many would not.
+constexpr int64_t kPairFanInMin = 4;
+
 /// Output rows are gathered in a buffer of at least this size, however little memory there is.
 constexpr int64_t kOutputBytesMin = int64_t{64} << 10;
 
@@ -239,31 +242,73 @@ arrow::Status ExternalSorter::ReduceRuns() {
     return left.run.file->raw_bytes() > right.run.file->raw_bytes();
   };
   std::sort(runs_.begin(), runs_.end(), larger);
-  const int64_t output_bytes = OutputBufferBytes();
   while (true) {
-    const int64_t merge_bytes =
-        MergeBytesMax() - output_bytes - shared_.block_bytes - WideRowBytes();  // less what the readers share
-    const auto run_count = static_cast<int64_t>(runs_.size());
-    if (FanIn(merge_bytes) >= run_count) return arrow::Status::OK();
-    // One block more is needed to write. Merging n runs takes n - 1 away: the first merge takes the odd rest, so that
-    // all others are full.
-    const int64_t fan_in = FanIn(merge_bytes - MappedPages::RoundUp(shared_.block_bytes));
-    const int64_t odd = (run_count - 1) % (fan_in - 1) + 1;
-    ARROW_RETURN_NOT_OK(MergeSmallest(odd > 1 ? odd : std::min(fan_in, run_count)));
+    const std::vector<int64_t> counts = ChooseMerges();
+    if (counts.empty()) return arrow::Status::OK();
+    ARROW_RETURN_NOT_OK(MergeSmallest(counts));
     std::sort(runs_.begin(), runs_.end(), larger);
   }
 }
 
-/// Merges the last `count` runs into one, which takes their place.
-arrow::Status ExternalSorter::MergeSmallest(int64_t count) {
-  RowMerger::Inputs inputs{{}, {}, RowSpread(format_->layout())};
-  PlannedRun merged{SortRun{nullptr, RowSpread(format_->layout())}, 0};
+/// How many of the smallest runs to merge next: none when all fit the last merge, one group, or two to be merged side by side.
+std::vector<int64_t> ExternalSorter::ChooseMerges() const {
+  const int64_t merge_bytes =
+      MergeBytesMax() - OutputBufferBytes() - shared_.block_bytes - WideRowBytes();  // less what is shared
+  const auto run_count = static_cast<int64_t>(runs_.size());
+  const int64_t last_fan_in = FanIn(merge_bytes);
+  if (last_fan_in >= run_count) return {};
+  // Merging n runs takes n - 1 away: the first merge takes the odd rest, so that all others are full.
+  const int64_t excess = run_count - last_fan_in;
+  const int64_t pair_fan_in = PairFanIn();
+  if (pair_fan_in >= kPairFanInMin && excess > pair_fan_in - 1) {
+    const int64_t odd = (excess - 1) % (pair_fan_in - 1) + 1;
+    return {odd + 1, pair_fan_in};
+  }
+  // One block more is needed to write.
+  const int64_t fan_in = FanIn(merge_bytes - MappedPages::RoundUp(shared_.block_bytes));
+  const int64_t odd = (run_count - 1) % (fan_in - 1) + 1;
+  return {odd > 1 ? odd : std::min(fan_in, run_count)};
+}
+
+/// How many runs each of two merges that run side by side can take; 0 on one thread.
+int64_t ExternalSorter::PairFanIn() const {
+  if (MergeThreads() < 2) return 0;
+  int64_t reader_bytes = 1;
+  for (const PlannedRun& planned : runs_) reader_bytes = std::max(reader_bytes, RunReader::BufferBytes(planned.run));
+  const int64_t fixed_bytes = RowBatch::BufferBytes(context_->batch_rows, OutputBytesMax()) + WideRowBytes() +
+                              2 * MappedPages::RoundUp(RunWriter::WorkspaceBytes(shared_.block_bytes));
+  return (MergeBytesMax() / 2 - fixed_bytes) / reader_bytes;
+}
+
+ExternalSorter::MergeGroup ExternalSorter::TakeSmallest(int64_t count) {
+  MergeGroup group{{}, {SortRun{nullptr, RowSpread(format_->layout())}, 0}};
   for (int64_t i = 0; i < count; ++i) {
-    inputs.spread.Merge(runs_.back().run.spread);
-    merged.level = std::max(merged.level, runs_.back().level + 1);
-    inputs.runs.push_back(std::move(runs_.back().run));
+    group.merged.level = std::max(group.merged.level, runs_.back().level + 1);
+    group.runs.push_back(std::move(runs_.back().run));
     runs_.pop_back();
   }
+  return group;
+}
+
+/// Merges the last runs into one each of `counts`, side by side; they take their place.
+arrow::Status ExternalSorter::MergeSmallest(const std::vector<int64_t>& counts) {
+  std::vector<MergeGroup> groups;
+  for (const int64_t count : counts) groups.push_back(TakeSmallest(count));
+  const auto merge = [&](int worker) { return Merge(&groups[static_cast<size_t>(worker)]); };
+  ARROW_RETURN_NOT_OK(runtime::RunOnThreads(static_cast<int>(groups.size()), merge));
+  if (groups.size() > 1) paired_merges_ += static_cast<int64_t>(groups.size());
+  for (MergeGroup& group : groups) {
+    merge_levels_ = std::max(merge_levels_, group.merged.level);
+    runs_.push_back(std::move(group.merged));
+  }
+  UpdateMetrics();
+  return ChargeRuns();
+}
+
+/// Merges a group's runs. On any thread.
+arrow::Status ExternalSorter::Merge(MergeGroup* group) {
+  RowMerger::Inputs inputs{std::move(group->runs), {}, RowSpread(format_->layout())};
+  for (const SortRun& run : inputs.runs) inputs.spread.Merge(run.spread);
   const RowSpread spread = inputs.spread;
   MappedPages block(&budget_);
   ARROW_RETURN_NOT_OK(block.Resize(RunWriter::WorkspaceBytes(shared_.block_bytes)));
@@ -281,12 +326,9 @@ arrow::Status ExternalSorter::MergeSmallest(int64_t count) {
     for (const uint8_t* row : rows->rows()) ARROW_RETURN_NOT_OK(writer.Add(row));
     rows_left -= rows->row_count();
   }
-  ARROW_ASSIGN_OR_RAISE(merged.run, writer.Finish());
-  shared_.spilled_bytes.fetch_add(merged.run.file->stored_bytes(), std::memory_order_relaxed);
-  merge_levels_ = std::max(merge_levels_, merged.level);
-  runs_.push_back(std::move(merged));
-  UpdateMetrics();
-  return ChargeRuns();
+  ARROW_ASSIGN_OR_RAISE(group->merged.run, writer.Finish());
+  shared_.spilled_bytes.fetch_add(group->merged.run.file->stored_bytes(), std::memory_order_relaxed);
+  return arrow::Status::OK();
 }
 
 void ExternalSorter::UpdateMetrics() {

@@ -11,7 +11,8 @@
 //      what is free then, because somebody will do something with the rows (a Parquet writer wants some 20 MiB). When
 //      all runs fit, one merge gives the output. Otherwise runs are merged into longer ones first: always the
 //      smallest, and in the first step just as many as make every later merge a full one, so that the fewest rows are
-//      written twice.
+//      written twice. With more than one thread two groups are merged side by side, each in half the memory, as long as
+//      that memory holds enough runs: the same rows are written twice, in half the time.
 //      Wide rows are the exception to the share: who takes them holds several of them at a time, whatever the grants
 //      are, so the merge leaves kConsumerRows of the widest row to it, and holds one itself (run_file.h).
 //   3. Merge (row_merger.h, merge_stream.h): a tree of losers, rows back to columns, ahead on a thread of its own.
@@ -78,7 +79,8 @@ class ExternalSorter final : public memory::Reclaimer {
   // What happened, for metrics and tests. After FinishInput.
   int64_t initial_runs() const { return initial_runs_; }
   int64_t final_fan_in() const { return final_fan_in_; }
-  int64_t merge_levels() const { return merge_levels_; }  ///< times the most often written row was written
+  int64_t merge_levels() const { return merge_levels_; }    ///< times the most often written row was written
+  int64_t paired_merges() const { return paired_merges_; }  ///< merges before the last one that ran beside another
   int64_t spilled_bytes() const { return shared_.spilled_bytes.load(std::memory_order_relaxed); }
 
   // memory::Reclaimer
@@ -90,6 +92,12 @@ class ExternalSorter final : public memory::Reclaimer {
   struct PlannedRun {
     SortRun run;
     int64_t level = 1;
+  };
+
+  /// Runs that become one.
+  struct MergeGroup {
+    std::vector<SortRun> runs;
+    PlannedRun merged;
   };
 
   ExternalSorter(runtime::QueryContext* context, std::unique_ptr<SortRowFormat> format, SorterOptions options,
@@ -107,7 +115,11 @@ class ExternalSorter final : public memory::Reclaimer {
   arrow::Status SpillWhatIsInMemory();
   arrow::Status ReduceRuns();
   int64_t FanIn(int64_t bytes) const;
-  arrow::Status MergeSmallest(int64_t count);
+  std::vector<int64_t> ChooseMerges() const;
+  int64_t PairFanIn() const;
+  MergeGroup TakeSmallest(int64_t count);
+  arrow::Status MergeSmallest(const std::vector<int64_t>& counts);
+  arrow::Status Merge(MergeGroup* group);
   arrow::Status ChargeRuns();
   void UpdateMetrics();
 
@@ -130,6 +142,7 @@ class ExternalSorter final : public memory::Reclaimer {
   int64_t initial_runs_ = 0;
   int64_t final_fan_in_ = 0;
   int64_t merge_levels_ = 0;
+  int64_t paired_merges_ = 0;
 };
 
 }  // namespace icebound::exec::sort

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <thread>
 
 #include "exec/sort/sort_testing.h"
@@ -289,6 +290,22 @@ TEST(WideRows, MegabyteStringsSortByNumberAndByThemselves) {
   }
 }
 
+TEST(WideRows, AMergeOfManyRunsCostsOneWideRow) {
+  Random random(25);
+  const auto batches = WideStrings(60, 4 * kMiB, &random);
+  World world(36 * kMiB, 1);
+  SortStats stats;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{0}}}, &stats));
+    ExpectSorted(batches, output, {{0}});
+  }
+  // Half of these runs' rows, one each, would not fit the memory.
+  EXPECT_GT(stats.final_fan_in, 6);
+  EXPECT_EQ(stats.merge_levels, 1);
+  EXPECT_LE(world.ledger->peak_bytes(), world.ledger->granted_bytes());
+  world.ExpectNothingHeld();
+}
+
 TEST(WideRows, NarrowRowsBetweenWideOnes) {
   Random random(22);
   arrow::RecordBatchVector batches = WideStrings(40, kMiB, &random);
@@ -378,6 +395,27 @@ TEST(ManyRuns, SeveralLevelsWriteNoMoreThanTheyMust) {
   EXPECT_GE(stats.merge_levels, 2);
   EXPECT_GT(stats.final_fan_in, 10);
   world.ExpectNothingHeld();
+}
+
+TEST(ManyRuns, MergesBeforeTheLastRunSideBySide) {
+  Random random(34);
+  const auto batches = Numbers(600 * 200, 200, [&](int64_t) { return Uniform(random, 0, 1000000000); });
+  std::array<SortStats, 2> stats;
+  for (const int threads : {1, 2}) {
+    World world(6 * kMiB, threads);
+    world.context.force_spill = true;
+    world.context.batch_rows = 500;
+    {
+      ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{0}}}, &stats[threads - 1]));
+      ExpectSorted(batches, output, {{0}});
+    }
+    EXPECT_EQ(stats[threads - 1].initial_runs, 600);
+    EXPECT_LE(world.ledger->peak_bytes(), world.ledger->granted_bytes());
+    world.ExpectNothingHeld();
+  }
+  EXPECT_EQ(stats[0].paired_merges, 0);
+  EXPECT_GT(stats[1].paired_merges, 1);
+  EXPECT_LT(stats[1].spilled_bytes, stats[0].spilled_bytes * 5 / 4);
 }
 
 TEST(ManyRuns, DiskStaysNearTheDataWhileItIsRead) {

@@ -80,6 +80,7 @@ struct SortStats {
   int64_t final_fan_in = 0;
   int64_t merge_levels = 0;
   int64_t spilled_bytes = 0;
+  int64_t paired_merges = 0;
 };
 
 /// Feeds the batches to a sorter from `context.threads` threads, up to the point where it can be read.
@@ -115,7 +116,8 @@ inline arrow::Result<arrow::RecordBatchVector> Sort(World* world, const arrow::R
   ARROW_ASSIGN_OR_RAISE(auto sorter, ExternalSorter::Make(&world->context, batches[0]->schema(), std::move(options), &metrics));
   ARROW_RETURN_NOT_OK(FeedAndFinish(world, sorter.get(), batches));
   if (stats != nullptr) {
-    *stats = {sorter->initial_runs(), sorter->final_fan_in(), sorter->merge_levels(), sorter->spilled_bytes()};
+    *stats = {sorter->initial_runs(), sorter->final_fan_in(), sorter->merge_levels(), sorter->spilled_bytes(),
+              sorter->paired_merges()};
   }
   ARROW_ASSIGN_OR_RAISE(auto stream, sorter->OpenStream());
   return Drain(stream.get());

@@ -2,14 +2,15 @@
 #
 # Finds the one Arrow C++ this build uses and defines icebound::arrow and icebound::parquet.
 #
-# A process must hold a single libarrow: two copies disagree about type registries and buffers. The order is
-#   1. ICEBOUND_PYARROW_DIR (or the .venv that tools/bootstrap.sh made): headers and libraries of the pyarrow wheel,
-#      so that the Python package and the library share them;
-#   2. a system Arrow of the same major version.
-# Set ICEBOUND_ARROW=system to take the second one first.
+# A process must hold a single libarrow: two copies disagree about type registries and buffers. ICEBOUND_ARROW chooses:
+#   auto     the first there is of: the wheel in ICEBOUND_PYARROW_DIR, when that is set; a system Arrow of our major version, which
+#            other parts of the host program most likely use too; the wheel of the .venv that tools/bootstrap.sh made, or of python3
+#   system   a system Arrow (find_package, so CMAKE_PREFIX_PATH and Arrow_DIR say where), or none
+#   wheel    headers and libraries of a pyarrow wheel, or none: what the Python package must be built with, which shares them
 
 set(ICEBOUND_ARROW_MAJOR 26)
-set(ICEBOUND_ARROW "auto" CACHE STRING "auto, wheel or system")
+set(ICEBOUND_ARROW "auto" CACHE STRING "Which Arrow C++ to use: auto, system or wheel")
+set_property(CACHE ICEBOUND_ARROW PROPERTY STRINGS auto system wheel)
 
 function(icebound_import_arrow name file include_dir)
   if(NOT TARGET ${name})
@@ -58,17 +59,18 @@ macro(icebound_arrow_from_system)
 endmacro()
 
 if(NOT TARGET icebound::arrow)
-  if(ICEBOUND_ARROW STREQUAL "system")
+  if(NOT ICEBOUND_ARROW MATCHES "^(auto|system|wheel)$")
+    message(FATAL_ERROR "ICEBOUND_ARROW is \"${ICEBOUND_ARROW}\", not auto, system or wheel")
+  endif()
+  if(ICEBOUND_ARROW STREQUAL "system" OR (ICEBOUND_ARROW STREQUAL "auto" AND NOT ICEBOUND_PYARROW_DIR))
     icebound_arrow_from_system()
-  else()
+  endif()
+  if(NOT ICEBOUND_ARROW_FOUND AND NOT ICEBOUND_ARROW STREQUAL "system")
     icebound_arrow_from_wheel()
-    if(NOT ICEBOUND_ARROW_FOUND AND ICEBOUND_ARROW STREQUAL "auto")
-      icebound_arrow_from_system()
-    endif()
   endif()
   if(NOT ICEBOUND_ARROW_FOUND)
-    message(FATAL_ERROR "No Arrow C++ ${ICEBOUND_ARROW_MAJOR}: run tools/bootstrap.sh, or set ICEBOUND_PYARROW_DIR "
-                        "to the folder of an installed pyarrow ${ICEBOUND_ARROW_MAJOR}")
+    message(FATAL_ERROR "No Arrow C++ ${ICEBOUND_ARROW_MAJOR} (ICEBOUND_ARROW=${ICEBOUND_ARROW}): install one, run tools/bootstrap.sh, or set "
+                        "ICEBOUND_PYARROW_DIR to the folder of an installed pyarrow ${ICEBOUND_ARROW_MAJOR}")
   endif()
   message(STATUS "Arrow: ${ICEBOUND_ARROW_FOUND}")
 

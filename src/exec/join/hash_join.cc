@@ -31,6 +31,9 @@ constexpr int64_t kFilterPart = 24;
 constexpr int64_t kFilterBytesMin = int64_t{64} << 10;
 constexpr int64_t kFilterBytesMax = int64_t{8} << 20;
 
+/// With a row wider than this part of what may be held, pairs are joined one after another: a thread may hold several such rows.
+constexpr int64_t kLonelyRowPart = 16;
+
 /// Bytes of workspace a row of a batch, of a worker or stream: hashes, heads, places, pairs.
 constexpr int64_t kWorkspaceBytesPerRow = 96;
 
@@ -271,11 +274,8 @@ arrow::Status HashJoin::StartProbe(std::unique_ptr<Operator> probe) {
   if (probe_ == nullptr) return FinishProbing();
   ARROW_RETURN_NOT_OK(ReserveProbe());
   is_spilled_.resize(static_cast<size_t>(build_->partition_count()));
-  for (size_t p = 0; p < is_spilled_.size(); ++p) {
-    is_spilled_[p] = build_->is_spilled(static_cast<int>(p));
-    spilled_partitions_ += is_spilled_[p] ? 1 : 0;
-  }
-  if (spilled_partitions_ > 0) {
+  for (size_t p = 0; p < is_spilled_.size(); ++p) is_spilled_[p] = build_->is_spilled(static_cast<int>(p));
+  if (std::find(is_spilled_.begin(), is_spilled_.end(), true) != is_spilled_.end()) {
     RowPartitionsOptions options;
     options.context = plan_.context;
     options.budget = &budget_;
@@ -363,6 +363,9 @@ arrow::Status HashJoin::FinishProbing() {
   }
   spilled_bytes_ += build_->spilled_bytes() + (spilled_probe_ != nullptr ? spilled_probe_->spilled_bytes() : 0);
   if (!pairs.empty()) runtime::RaiseTo(spill_levels_, 1);
+  int64_t widest_bytes = build_->widest_row_bytes();
+  if (spilled_probe_ != nullptr) widest_bytes = std::max(widest_bytes, spilled_probe_->widest_row_bytes());
+  if (widest_bytes > HeldBytesMax() / kLonelyRowPart) work_.RunOneAtATime();
   // What is in memory goes first, to make room.
   for (Task& pair : pairs) tasks.push_back(std::move(pair));
   UpdateMetrics();

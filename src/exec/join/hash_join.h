@@ -80,11 +80,8 @@ class HashJoin final : public memory::Reclaimer {
   int max_streams() const { return streams_max_; }
   arrow::Result<std::unique_ptr<runtime::BatchStream>> OpenStream();
 
-  // What happened, for metrics and tests.
-  int64_t spilled_partitions() const { return spilled_partitions_; }
+  /// Stored bytes written so far.
   int64_t spilled_bytes() const { return spilled_bytes_.load(std::memory_order_relaxed); }
-  int64_t split_pairs() const { return split_pairs_.load(std::memory_order_relaxed); }
-  int64_t filtered_rows() const { return filtered_rows_.load(std::memory_order_relaxed); }
 
   // memory::Reclaimer
   int64_t ReclaimableBytes() const override;
@@ -151,11 +148,8 @@ class HashJoin final : public memory::Reclaimer {
   std::atomic<int> opened_{0};
   JoinWork<Task> work_;
 
-  int64_t spilled_partitions_ = 0;
   std::atomic<int64_t> spilled_bytes_{0};
   std::atomic<int64_t> spill_levels_{0};
-  std::atomic<int64_t> split_pairs_{0};
-  std::atomic<int64_t> filtered_rows_{0};
 };
 
 }  // namespace icebound::exec::join

@@ -24,6 +24,16 @@ TEST_P(HashJoinTest, OneIntegerKey) {
   Check(test);
 }
 
+TEST_P(HashJoinTest, NullsOnTheLeftOnly) {
+  Random random(9);
+  Case test{RandomTable(random, 400, 500, 0.1, false), RandomTable(random, 300, 500, 0, false), {}, {}, kK, kK};
+  test.condition.keys.push_back({ColumnOf(test.left, kK), ColumnOf(test.right, kK)});
+  test.matches = [](const ModelRow& l, const ModelRow& r) { return EqualText(l, r, kK); };
+  const ModelJoin model(test.left, test.right, test.matches);
+  CheckType(test, model, JoinType::kLeftAntiNulls);
+  CheckType(test, model, JoinType::kLeftMarkNulls);
+}
+
 TEST_P(HashJoinTest, UniqueKeys) {
   Random random(2);
   Case test{RandomTable(random, 1000, 700, 0.02, false), RandomTable(random, 1200, 700, 0, false), {}, {}, kN, kN};
@@ -324,10 +334,12 @@ TEST(HashJoin, RowsWiderThanAChunkAndThanABlock) {
   test.matches = [](const ModelRow& l, const ModelRow& r) { return l[0] == r[0]; };
   const ModelJoin model(test.left, test.right, test.matches);
   for (const bool force_spill : {false, true}) {
-    World world(52 * kMiB, 1);
-    world.context.force_spill = force_spill;
-    ASSERT_OK_AND_ASSIGN(const auto output, RunJoin<HashJoinOperator>(&world, test, JoinType::kFull, false, 1));
-    ExpectSameRows(SortedTexts(output), model.Expected(JoinType::kFull));
+    for (const int threads : {1, 2}) {
+      World world(52 * kMiB, threads);
+      world.context.force_spill = force_spill;
+      ASSERT_OK_AND_ASSIGN(const auto output, RunJoin<HashJoinOperator>(&world, test, JoinType::kFull, false, threads));
+      ExpectSameRows(SortedTexts(output), model.Expected(JoinType::kFull));
+    }
   }
 }
 

@@ -140,17 +140,14 @@ arrow::Status HashJoinStream::StartBatch(const BatchPtr& batch) {
 /// Takes rows out of pass_ that match nothing. Only where they leave no trace.
 void HashJoinStream::Filter(const SideBatch& rows) {
   const JoinFilter& filter = *join_.filter_;
-  const auto count = static_cast<int64_t>(pass_.size());
-  int64_t passed = count;
+  auto passed = static_cast<int64_t>(pass_.size());
   if (filter.has_ranges()) passed = filter.ApplyRanges(rows.keys, pass_);
   const bool pays =
       bloom_rows_ < kBloomTrialRows || static_cast<double>(bloom_passed_) < kBloomPassMax * static_cast<double>(bloom_rows_);
   if (filter.has_bloom() && pays && passed > 0) {
     bloom_rows_ += passed;
-    passed = filter.ApplyBloom(hashes_, pass_);
-    bloom_passed_ += passed;
+    bloom_passed_ += filter.ApplyBloom(hashes_, pass_);
   }
-  join_.filtered_rows_.fetch_add(count - passed, std::memory_order_relaxed);
 }
 
 /// Says for every row where it goes: to a table, to a file, nowhere.
@@ -301,7 +298,6 @@ arrow::Status HashJoinStream::FinishTask() {
       runtime::RaiseTo(join_.spill_levels_, piece.level + 1);
       more.push_back({std::move(piece), -1});
     }
-    if (!more.empty()) join_.split_pairs_.fetch_add(1, std::memory_order_relaxed);
     pair_.reset();
   }
   fates_.reset();

@@ -13,6 +13,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -51,6 +52,12 @@ class JoinWork {
     changed_.notify_all();
   }
 
+  /// Lets no two tasks run side by side: each needs too much memory.
+  void RunOneAtATime() {
+    std::lock_guard lock(mutex_);
+    running_max_ = 1;
+  }
+
   /// The next task and how many streams could be at work with it, or none at the end. Waits for both.
   struct Taken {
     Task task;
@@ -58,7 +65,10 @@ class JoinWork {
   };
   arrow::Result<std::optional<Taken>> Take() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !failure_.ok() || (published_ && (!tasks_.empty() || running_ == 0)); });
+    changed_.wait(lock, [this] {
+      if (!failure_.ok()) return true;
+      return published_ && (tasks_.empty() ? running_ == 0 : running_ < running_max_);
+    });
     ARROW_RETURN_NOT_OK(failure_);
     if (tasks_.empty()) return std::nullopt;
     std::optional<Taken> taken(Taken{std::move(tasks_.front()), 0});
@@ -96,6 +106,7 @@ class JoinWork {
   bool probing_over_ = false;
   bool published_ = false;
   int running_ = 0;
+  int running_max_ = std::numeric_limits<int>::max();
   std::deque<Task> tasks_;
   arrow::Status failure_;
 };

@@ -39,8 +39,8 @@ struct JoinPair {
   int64_t end_block = spill::kAllBlocks;
 };
 
-/// Cuts one side's rows, so that several threads can join them with the same other side. That needs a side whose rows can be loaded
-/// by each of them: matches of it need not be remembered. Otherwise the pair stays whole.
+/// Cuts one side's rows, so that several threads can join them with the same other side. That needs a side whose rows can be
+/// loaded by each of them: matches of it need not be remembered. Otherwise the pair stays whole.
 std::vector<JoinPair> CutPair(JoinPair pair, const JoinRules& rules, int parts);
 
 /// Not thread safe.

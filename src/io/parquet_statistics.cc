@@ -3,9 +3,9 @@
 // Statistics of a table from the footers of a few files, a few row groups each, spread evenly with the first and the last among
 // them. A footer is read in pages (parquet_footer.h), so that memory is bounded however many row groups there are.
 //
-// The number of distinct values is nowhere in most files. Two things tell it: a chunk that is indexes into a dictionary to its end
-// has no more values than its index bits can number; one whose writer gave the dictionary up has about as many as rows. What a row
-// group repeats often is taken to be the same in all row groups; else each row group is taken to have its own.
+// The number of distinct values is nowhere in most files. Two things tell it: a chunk that is indexes into a dictionary to its
+// end has no more values than fit into it beside the indexes; one whose writer gave the dictionary up has about as many as
+// rows. What a row group repeats often is taken to be the same in all row groups; else each row group is taken to have its own.
 #include "io/parquet_statistics.h"
 
 #include <parquet/schema.h>
@@ -26,9 +26,9 @@ namespace icebound::io {
 namespace {
 
 constexpr int64_t kSampledFiles = 8;
-constexpr int kSampledRowGroups = 16;   // of all files together, at least one of each
-constexpr double kRepeatsShare = 0.25;  // of a row group's rows: fewer values than this are those of all row groups
-constexpr double kDictionaryBitsMax = 30;
+constexpr int kSampledRowGroups = 16;        // of all files together, at least one of each
+constexpr double kRepeatsShare = 0.25;       // of a row group's rows: fewer values than this are those of all row groups
+constexpr double kRoundingAllowance = 1.02;  // page headers
 constexpr int kTextOffsetBytes = 4;
 
 /// Sums over the sampled chunks of one column.
@@ -51,14 +51,38 @@ bool IsDictionary(const parquet::ColumnChunkMetaData& chunk) {
          });
 }
 
-double DistinctOf(const parquet::ColumnChunkMetaData& chunk, const parquet::EncodedStatistics* statistics, double rows) {
+/// What a value takes in a dictionary.
+double DictionaryValueBytes(const parquet::ColumnDescriptor& descriptor, const parquet::EncodedStatistics* statistics) {
+  switch (descriptor.physical_type()) {
+    case parquet::Type::INT32:
+    case parquet::Type::FLOAT:
+      return 4;
+    case parquet::Type::FIXED_LEN_BYTE_ARRAY:
+      return std::max(1, descriptor.type_length());
+    case parquet::Type::BYTE_ARRAY:
+      if (statistics == nullptr || !statistics->has_min || !statistics->has_max) return 16;
+      return 4 + static_cast<double>(statistics->min().size() + statistics->max().size()) / 2;
+    default:
+      return 8;
+  }
+}
+
+/// The most values d with which a dictionary of d values and an index of log2(d) bits for each row are no larger than the chunk.
+double DistinctOf(const parquet::ColumnDescriptor& descriptor, const parquet::ColumnChunkMetaData& chunk,
+                  const parquet::EncodedStatistics* statistics, double rows) {
   if (statistics != nullptr && statistics->has_distinct_count && statistics->distinct_count > 0) {
     return static_cast<double>(statistics->distinct_count);
   }
   if (!IsDictionary(chunk)) return rows;
-  // The dictionary's own bytes count too: only a large dictionary is overestimated by them.
-  const double bits = std::ceil(static_cast<double>(chunk.total_uncompressed_size()) * 8 / std::max(1.0, rows));
-  return std::min(rows, std::exp2(std::min(bits, kDictionaryBitsMax)));
+  const double value_bytes = DictionaryValueBytes(descriptor, statistics);
+  const double chunk_bytes = static_cast<double>(chunk.total_uncompressed_size()) * kRoundingAllowance;
+  double low = 1, high = std::max(1.0, rows);
+  while (high - low > 1) {
+    const double middle = std::floor((low + high) / 2);
+    const double bytes = rows * std::ceil(std::log2(middle)) / 8 + middle * value_bytes;
+    (bytes <= chunk_bytes ? low : high) = middle;
+  }
+  return low;
 }
 
 void Widen(std::shared_ptr<arrow::Scalar> value, bool is_minimum, std::shared_ptr<arrow::Scalar>* bound) {
@@ -78,7 +102,7 @@ void AddChunk(const parquet::ColumnDescriptor& descriptor, const std::shared_ptr
   const auto rows = static_cast<double>(row_group.num_rows());
   sample->rows += rows;
   ++sample->chunks;
-  const double distinct = DistinctOf(*chunk, statistics.get(), rows);
+  const double distinct = DistinctOf(descriptor, *chunk, statistics.get(), rows);
   sample->distinct_sum += distinct;
   sample->distinct_most = std::max(sample->distinct_most, distinct);
   const std::shared_ptr<parquet::SizeStatistics> sizes = chunk->size_statistics();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every join keeps the side of fewer bytes in memory, or in spill files, and lets the other one pass by. The choice depends on the
-// tables alone, so that every memory limit gives the same plan.
+// Every join keeps the side of fewer bytes in memory, or in spill files, and lets the other one pass by. The choice depends on
+// the tables alone, so that every memory limit gives the same plan.
 #include "optimizer/cardinality.h"
 #include "optimizer/plan_rewrite.h"
 #include "optimizer/rules.h"

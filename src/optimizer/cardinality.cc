@@ -24,7 +24,7 @@ constexpr double kUnknownShare = 1.0 / 3;      // of rows that a condition keeps
 constexpr double kUnknownEqualShare = 0.05;    // of rows that a comparison with = keeps
 constexpr double kComparedColumnsShare = 0.5;  // a < b
 constexpr double kPrefixShare = 0.02;          // LIKE 'abc%'
-constexpr double kPatternShare = 0.1;          // LIKE '%abc%'
+constexpr double kPatternShare = 0.06;         // LIKE '%abc%'
 constexpr double kUnknownDistinctShare = 0.1;  // of rows, for text without statistics
 constexpr double kTextBytes = 24;
 
@@ -104,6 +104,32 @@ double RangeShare(const ColumnEstimate& before, const ColumnEstimate& after) {
   return std::clamp(left / width, 0.0, 1.0);
 }
 
+/// The share of sums beyond a value. Sums of several values spread about their mean; how much is anyone's guess.
+double SumShare(double mean, std::string_view operation, double point) {
+  constexpr double kRelativeDeviation = 0.6;
+  constexpr double kShareMin = 1e-3;
+  const double above = 0.5 * std::erfc((point / mean - 1) / kRelativeDeviation / std::sqrt(2.0));
+  return std::clamp(operation == ">" || operation == ">=" ? above : 1 - above, kShareMin, 1.0);
+}
+
+/// What is known of an aggregate over groups of so many rows.
+ColumnEstimate EstimateAggregate(const expr::AggregateCall& call, const PlanEstimate& input, double groups) {
+  using enum expr::AggregateKind;
+  ColumnEstimate estimate{.distinct = groups, .domain = groups, .value_bytes = TypeBytes(*call.type)};
+  const double group_rows = input.rows / groups;
+  if (call.kind == kCount || call.kind == kCountStar) estimate.mean = std::max(1.0, group_rows);
+  if (call.arguments.empty()) return estimate;
+  const ColumnEstimate argument = EstimateExpression(*call.arguments.front(), input);
+  if (!argument.min || !argument.max) return estimate;
+  const double middle = (*argument.min + *argument.max) / 2;
+  if (call.kind == kSum && middle > 0) estimate.mean = group_rows * middle;
+  if (call.kind == kMin || call.kind == kMax || call.kind == kAvg) {
+    estimate.min = argument.min;
+    estimate.max = argument.max;
+  }
+  return estimate;
+}
+
 double LikeShare(const expr::Expr& like) {
   const arrow::Scalar* pattern = ValueOf(*like.children()[1]);
   if (pattern == nullptr || !arrow::is_base_binary_like(pattern->type->id()) || !pattern->is_valid) return kPatternShare;
@@ -155,6 +181,7 @@ double Selectivity(const expr::Expr& predicate, const PlanEstimate& input) {
   if (const auto comparison = AsComparison(predicate)) {
     const ColumnEstimate& before = input.columns[static_cast<size_t>(comparison->column)];
     if (comparison->operation == "=") return (1 - before.null_fraction) / before.distinct;
+    if (comparison->point && before.mean) return SumShare(*before.mean, comparison->operation, *comparison->point);
     if (!comparison->point || !before.min || !before.max) return kUnknownShare;
     ColumnEstimate after = before;
     Narrow(*comparison, &after);
@@ -386,8 +413,7 @@ arrow::Result<PlanEstimate> CardinalityEstimator::Make(const PlanPtr& plan) {
       estimate.rows = aggregate.groups().empty() ? 1 : std::min(estimate.rows, input.rows);
       estimate.base_rows = estimate.rows;
       for (const expr::AggregateCall& call : aggregate.aggregates()) {
-        const double values = std::max(1.0, estimate.rows);
-        estimate.columns.push_back({.distinct = values, .domain = values, .value_bytes = TypeBytes(*call.type)});
+        estimate.columns.push_back(EstimateAggregate(call, input, std::max(1.0, estimate.rows)));
       }
       return estimate;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many rows a plan gives, about: from the tables' row counts and what their files say of columns, and constants everyone uses
-// where nothing is known. Two numbers of distinct values are kept for a column: how many are left in the rows at hand, and how many
-// there were before unrelated filters (its domain). A join on keys keeps one pair in max(domain left, domain right), so that
-// filters on one table do not change what is said of the other.
+// where nothing is known. Two numbers of distinct values are kept for a column: how many are left in the rows at hand, and how
+// many there were before unrelated filters (its domain). A join on keys keeps one pair in max(domain left, domain right), so
+// that filters on one table do not change what is said of the other.
 #pragma once
 
 #include <arrow/result.h>
@@ -24,7 +24,8 @@ struct ColumnEstimate {
   double domain = 1;
   std::optional<double> min;  ///< numbers; days for dates and timestamps
   std::optional<double> max;
-  bool is_whole = false;  ///< only whole numbers lie between
+  bool is_whole = false;       ///< only whole numbers lie between
+  std::optional<double> mean;  ///< of a sum or a count, which have no bounds
   double null_fraction = 0;
   double value_bytes = 8;  ///< in memory
 };

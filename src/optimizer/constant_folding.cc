@@ -2,12 +2,13 @@
 //
 // Computes expressions over literals once, before any row is read. An expression that fails (1/0) stays as it is: it may stand in
 // a branch that no row reaches, and if a row does, the error comes then. Functions that are fixed within a statement (now()) are
-// folded, random() is not.
+// folded, random() is not. Comparisons of dates as timestamps become comparisons of dates (date_comparison.h).
 //
 // A filter that is never true leaves no rows, and what can have none over such an input has none either.
 #include <algorithm>
 
 #include "expr/evaluate.h"
+#include "optimizer/date_comparison.h"
 #include "optimizer/plan_rewrite.h"
 #include "optimizer/rules.h"
 
@@ -70,7 +71,7 @@ class Folder {
     const std::string_view name = static_cast<const expr::CallExpr&>(*node).name();
     if (name == "and") return Junction(node, name, /*neutral=*/true);
     if (name == "or") return Junction(node, name, /*neutral=*/false);
-    return node;
+    return AsDateComparison(node);
   }
 
   ExprPtr Evaluated(const ExprPtr& node) const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Apply to Join. An Apply evaluates its right child anew for each left row; joins do the same for all rows at once. Inner Applies
-// go first, so that a right child holds none; a reference two levels up is a constant until the outer Apply is looked at. Then, in
-// this order:
+// go first, so that a right child holds none; a reference two levels up is a constant until the outer Apply is looked at. Then,
+// in this order:
 //
 //   1. A right child without left references: a Join of the same type.
 //   2. One row computed from the left row alone or from an aggregate without groups: the aggregate is grouped by what its
@@ -15,7 +15,8 @@
 //   3. Conditions that compare with the left row move up and become the join's (decorrelation_pull.cc).
 //   4. The subquery is evaluated for all distinct values that it refers to, and joined on them (decorrelation_domain.cc).
 //
-// IN over NULLs asks two questions of every left row, whether something is equal and whether something may be; a mark answers one:
+// IN over NULLs asks two questions of every left row, whether something is equal and whether something may be; a mark answers
+// one:
 //
 //     CASE WHEN mark(a = b) THEN true WHEN mark((a = b) IS NULL) THEN NULL ELSE false END
 //

@@ -8,7 +8,7 @@
 //   Filter, Project  references are domain columns
 //   Values           the domain's rows times the rows of values
 //   Aggregate        groups by the domain, too; without groups of its own, values without rows get count 0 or NULL
-//   Sort             stays; its LIMIT 1 is first(... ORDER BY ...) of each domain value. Other limits would need a rank: unsupported
+//   Sort             stays; its LIMIT 1 is first(... ORDER BY ...) of each domain value; others would need a rank: unsupported
 //   Join             the side that is kept carries the domain; where both sides do, they join on it
 //   UnionAll, SetOperation    branch by branch: the domain is part of the rows
 //

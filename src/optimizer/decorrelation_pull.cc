@@ -25,10 +25,6 @@ namespace {
 
 using MaybePulled = arrow::Result<std::optional<Pulled>>;
 
-bool AnyLeftReference(const std::vector<ExprPtr>& exprs) {
-  return std::any_of(exprs.begin(), exprs.end(), [](const ExprPtr& expr) { return HasLeftReference(*expr); });
-}
-
 bool IsColumn(const expr::Expr& expr) { return expr.kind() == expr::ExprKind::kColumn; }
 
 MaybePulled PullFilter(const plan::FilterNode& filter) {

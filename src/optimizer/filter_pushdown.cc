@@ -7,8 +7,8 @@
 //   through Aggregate      when it is over groups only
 //   through UnionAll, SetOperation    into every branch
 //   into and through Join  as its type allows, see JoinSides below
-//   into Scan              as hints in ScanRequest.filters; the Filter above goes away only when the source promises to apply them
-//                          exactly
+//   into Scan              as hints in ScanRequest.filters; the Filter above goes away only when the source promises to apply
+//                          them exactly
 //   never past Limit
 //
 // At a Join, conjuncts over both sides become keys where they are equalities, and its residual otherwise; a condition on one of

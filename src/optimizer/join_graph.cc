@@ -42,8 +42,10 @@ class GraphMaker {
     ARROW_RETURN_NOT_OK(FilterRelations());
     for (Relation& relation : graph_.relations) {
       ARROW_ASSIGN_OR_RAISE(relation.estimate, estimator_->Estimate(relation.plan));
+      relation.row_bytes = relation.estimate.RowBytes();
     }
     EstimateClasses();
+    FindSharedClasses();
     EstimateConditions();
     return std::move(graph_);
   }
@@ -228,6 +230,37 @@ class GraphMaker {
     }
   }
 
+  /// The widest domain of a relation's members of each class; 0 where it has none.
+  std::vector<double> DomainsOf(size_t relation) const {
+    std::vector<double> domains;
+    for (const auto& members : graph_.classes) {
+      double& domain = domains.emplace_back(0);
+      for (const ClassMember& member : members) {
+        if (member.relation == static_cast<int>(relation)) domain = std::max(domain, member.domain);
+      }
+    }
+    return domains;
+  }
+
+  void FindSharedClasses() {
+    const std::vector<Relation>& relations = graph_.relations;
+    std::vector<std::vector<double>> domains;
+    for (size_t i = 0; i < relations.size(); ++i) domains.push_back(DomainsOf(i));
+    for (size_t a = 0; a < relations.size(); ++a) {
+      for (size_t b = a + 1; b < relations.size(); ++b) {
+        double product = 1;
+        int shared = 0;
+        for (size_t c = 0; c < graph_.classes.size(); ++c) {
+          if (domains[a][c] == 0 || domains[b][c] == 0) continue;
+          product *= std::max(domains[a][c], domains[b][c]);
+          ++shared;
+        }
+        const double most = std::max(1.0, std::min(relations[a].estimate.base_rows, relations[b].estimate.base_rows));
+        if (shared > 1 && product > most) graph_.shared_classes.push_back({SetOf(a) | SetOf(b), product / most});
+      }
+    }
+  }
+
   void EstimateConditions() {
     PlanEstimate all;
     for (const Relation& relation : graph_.relations) {
@@ -292,25 +325,8 @@ double JoinGraph::Rows(RelationSet set) const {
     }
     if (least > 0) rows *= least / product;
   }
-  // Two relations that share several classes: the keys together have no more values than the smaller one has rows.
-  for (size_t a = 0; a < relations.size(); ++a) {
-    for (size_t b = a + 1; b < relations.size(); ++b) {
-      if (!Contains(set, a) || !Contains(set, b) || !relations[a].is_inner() || !relations[b].is_inner()) continue;
-      double product = 1;
-      int shared = 0;
-      for (const auto& members : classes) {
-        double in_a = 0, in_b = 0;
-        for (const ClassMember& member : members) {
-          if (member.relation == static_cast<int>(a)) in_a = std::max(in_a, member.domain);
-          if (member.relation == static_cast<int>(b)) in_b = std::max(in_b, member.domain);
-        }
-        if (in_a == 0 || in_b == 0) continue;
-        product *= std::max(in_a, in_b);
-        ++shared;
-      }
-      const double most = std::max(1.0, std::min(relations[a].estimate.base_rows, relations[b].estimate.base_rows));
-      if (shared > 1 && product > most) rows *= product / most;
-    }
+  for (const SharedClasses& shared : shared_classes) {
+    if ((set & shared.both) == shared.both) rows *= shared.factor;
   }
   for (const GraphCondition& condition : conditions) {
     if (condition.needs != 0 && (condition.needs & set) == condition.needs) rows *= condition.share;
@@ -321,7 +337,7 @@ double JoinGraph::Rows(RelationSet set) const {
 double JoinGraph::RowBytes(RelationSet set) const {
   double bytes = 0;
   for (size_t i = 0; i < relations.size(); ++i) {
-    if (Contains(set, i) && relations[i].is_inner()) bytes += relations[i].estimate.RowBytes();
+    if (Contains(set, i) && relations[i].is_inner()) bytes += relations[i].row_bytes;
   }
   return std::max(1.0, bytes);
 }

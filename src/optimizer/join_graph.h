@@ -38,6 +38,7 @@ struct Relation {
   int residual_columns = 0;
   RelationSet needs = 0;  ///< relations that its condition refers to
   double kept_share = 1;  ///< of the rows it filters
+  double row_bytes = 1;   ///< as the estimate says
 
   bool is_inner() const { return type == expr::JoinType::kInner; }
 };
@@ -55,9 +56,17 @@ struct GraphCondition {
   double share;  ///< of rows it keeps
 };
 
+/// Two relations with several classes in common: their keys together have no more values than the smaller one has rows, so that
+/// comparing class by class leaves too few rows, by this factor.
+struct SharedClasses {
+  RelationSet both;
+  double factor;
+};
+
 struct JoinGraph {
   std::vector<Relation> relations;
   std::vector<std::vector<ClassMember>> classes;
+  std::vector<SharedClasses> shared_classes;
   std::vector<GraphCondition> conditions;
   std::vector<int> outputs;  ///< columns of the region, for each column of the plan
 

@@ -2,13 +2,13 @@
 //
 // The order of joins. For every region of inner, semi and anti joins (join_graph.h):
 //
-//   up to 10 relations   dynamic programming over all sets of relations: the cheapest way to join a set is the cheapest pair of its
-//                        parts, bushy trees included
+//   up to 10 relations   dynamic programming over all sets of relations: the cheapest way to join a set is the cheapest pair of
+//                        its parts, bushy trees included
 //   more                 greedy: again and again the pair whose join costs least
 //
-// A join costs its input and output rows; the side it keeps counts twice, and by its bytes. Without a key it costs all pairs. Semi
-// and anti joins are applied where that is cheapest: early when they are selective, late when their left side shrinks first.
-// Costs come from statistics and constants alone: the memory limit does not change a plan.
+// A join costs its input and output rows; the side it keeps counts twice, and by its bytes. Without a key it costs all pairs.
+// Semi and anti joins are applied where that is cheapest: early when they are selective, late when their left side shrinks
+// first. Costs come from statistics and constants alone: the memory limit does not change a plan.
 //
 // Sources: G. Moerkotte, T. Neumann: Dynamic Programming Strikes Back, SIGMOD 2008 (semi joins as edges with a direction);
 // L. Fegaras: A New Heuristic for Optimizing Large Queries, DEXA 1998.
@@ -113,7 +113,7 @@ class JoinOrder {
     const double left_rows = Rows(left);
     const double right_rows = filter != nullptr ? filter->estimate.rows : Rows(right);
     const double left_bytes = left_rows * graph_.RowBytes(left);
-    const double right_bytes = filter != nullptr ? filter->estimate.Bytes() : right_rows * graph_.RowBytes(right);
+    const double right_bytes = filter != nullptr ? right_rows * filter->row_bytes : right_rows * graph_.RowBytes(right);
     const bool builds_left = left_bytes < right_bytes;
     const double build_rows = builds_left ? left_rows : right_rows;
     double cost = left_rows + right_rows + Rows(left | right);
@@ -265,7 +265,13 @@ arrow::Result<PlanPtr> Reorder(const PlanPtr& plan, CardinalityEstimator* estima
   if (!always.empty()) built.plan = std::make_shared<plan::FilterNode>(built.plan, expr::MakeAnd(std::move(always)));
   const std::vector<ExprPtr> columns = ColumnsOf(*built.plan);
   std::vector<ExprPtr> outputs;
-  for (const int column : graph->outputs) outputs.push_back(columns[static_cast<size_t>(built.position.at(column))]);
+  bool same = graph->outputs.size() == columns.size() && built.plan->schema()->field_names() == plan->schema()->field_names();
+  for (const int column : graph->outputs) {
+    const int position = built.position.at(column);
+    same = same && position == static_cast<int>(outputs.size());
+    outputs.push_back(columns[static_cast<size_t>(position)]);
+  }
+  if (same) return built.plan;
   return std::make_shared<plan::ProjectNode>(std::move(built.plan), std::move(outputs), plan->schema()->field_names());
 }
 

@@ -29,6 +29,9 @@ constexpr std::array kRules = {
     // Only the columns in use count when sides are compared by their bytes.
     Rule{"column_pruning", PruneColumns},
     Rule{"join_order", OrderJoins},
+    // Which joins an aggregate meets is known now, and what the rule adds wants a place in an order, too.
+    Rule{"semi_join_reduction", ReduceAggregateInputs},
+    Rule{"join_order", OrderJoins},
     Rule{"filter_pushdown", PushFilters},
     Rule{"limit_pushdown", PushLimits},
     Rule{"merge_projections", MergeProjections},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Logical plan to a better logical plan. First of all, subqueries become joins (decorrelation.cc): no plan runs before. Then the
-// rules run in a fixed order (RuleNames gives it), each over the whole plan; every rule is one file and leaves a plan with the same
-// columns and the same rows, so that any of them can be switched off:
+// rules run in a fixed order (RuleNames gives it), each over the whole plan; every rule is one file and leaves a plan with the
+// same columns and the same rows, so that any of them can be switched off:
 //
 //   constant_folding    computes constant expressions, simplifies AND/OR, drops filters that are always true, empties plans that
 //                       can have no rows
@@ -11,6 +11,7 @@
 //   filter_pushdown     moves filters towards the scans and into them, through joins and aggregates; finds join keys
 //   semi_join           marks in WHERE become semi and anti joins, outer joins inner ones where NULLs are rejected; filters again
 //   join_order          the order of inner, semi and anti joins, from statistics; filters once more, for copies over new keys
+//   semi_join_reduction an aggregate joined on its groups computes those that a filtered table on the other side asks for
 //   build_side          which side a join keeps, from statistics
 //   limit_pushdown      LIMIT below projections, into sorts (top-k) and scans
 //   column_pruning      columns that nobody uses are not read, joined, sorted or spilled

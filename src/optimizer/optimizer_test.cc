@@ -13,7 +13,7 @@ using plan::PlanPtr;
 TEST(Optimizer, RulesHaveNamesAndCanBeOff) {
   EXPECT_EQ(RuleNames(), (std::vector<std::string_view>{"constant_folding", "redundant_sort", "merge_projections",
                                                         "filter_pushdown", "semi_join", "column_pruning", "join_order",
-                                                        "limit_pushdown", "build_side", "scan_order"}));
+                                                        "semi_join_reduction", "limit_pushdown", "build_side", "scan_order"}));
   OptimizerOptions options;
   options.pool = arrow::default_memory_pool();
   const PlanPtr plan = Filter(Exact(), Boolean(true));

@@ -22,6 +22,7 @@ arrow::Result<plan::PlanPtr> SimplifyJoins(const plan::PlanPtr& plan, const Opti
 arrow::Result<plan::PlanPtr> PushLimits(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> PruneColumns(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> OrderJoins(const plan::PlanPtr& plan, const OptimizerOptions& options);
+arrow::Result<plan::PlanPtr> ReduceAggregateInputs(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> ChooseBuildSides(const plan::PlanPtr& plan, const OptimizerOptions& options);
 arrow::Result<plan::PlanPtr> OrderScans(const plan::PlanPtr& plan, const OptimizerOptions& options);
 

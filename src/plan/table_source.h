@@ -39,8 +39,8 @@ struct TableStatistics {
   std::optional<int64_t> bytes;
 };
 
-/// What is known of a column without reading it. Good enough to choose between plans, not to answer queries: bounds and counts may
-/// come from a part of the table.
+/// What is known of a column without reading it. Good enough to choose between plans, not to answer queries: bounds and counts
+/// may come from a part of the table.
 struct ColumnStatistics {
   std::shared_ptr<arrow::Scalar> min;  ///< of the column's type; null when unknown
   std::shared_ptr<arrow::Scalar> max;

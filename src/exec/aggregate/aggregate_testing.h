@@ -62,14 +62,14 @@ inline arrow::Result<arrow::RecordBatchVector> RunOperator(World* world, Operato
   arrow::RecordBatchVector result;
   ARROW_RETURN_NOT_OK(DrainInParallel(&world->context, op, [&](int, BatchStream* stream) -> arrow::Status {
     ARROW_ASSIGN_OR_RAISE(auto batches, sort::test::Drain(stream));
-    for (const auto& batch : batches) {
-      EXPECT_TRUE(batch->schema()->Equals(*op->schema())) << batch->schema()->ToString() << op->schema()->ToString();
-      EXPECT_LE(batch->num_rows(), world->context.batch_rows);
-    }
     std::lock_guard lock(mutex);
     result.insert(result.end(), batches.begin(), batches.end());
     return arrow::Status::OK();
   }));
+  for (const auto& batch : result) {
+    EXPECT_TRUE(batch->schema()->Equals(*op->schema())) << batch->schema()->ToString() << op->schema()->ToString();
+    EXPECT_LE(batch->num_rows(), world->context.batch_rows);
+  }
   return result;
 }
 

@@ -104,7 +104,10 @@ class GroupStore {
   void Seal();
 
   /// Frees the table: no more rows.
-  void FreeTable() { entries_.Free(); }
+  void FreeTable() {
+    entries_.Free();
+    group_count_ = 0;
+  }
 
   /// Rows of a partition, first chunk; after Seal.
   RowChunk* chunks(uint32_t partition) { return partitions_[partition].first; }
@@ -116,6 +119,8 @@ class GroupStore {
   /// Whether keys that are not equal had equal hashes, so many that they were not looked through.
   bool has_collided() const { return has_collided_; }
   int64_t held_bytes() const { return held_bytes_; }
+  int64_t table_entries() const { return static_cast<int64_t>(mask_ + 1); }
+  bool passes_through() const { return passes_through_; }
   int64_t widest_row_bytes() const { return widest_row_bytes_; }
 
  private:

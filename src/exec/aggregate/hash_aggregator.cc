@@ -71,6 +71,10 @@ HashAggregator::HashAggregator(runtime::QueryContext* context, std::string name,
 
 HashAggregator::~HashAggregator() {
   SetTakingRows(false);
+  {
+    std::lock_guard lock(reclaim_mutex_);
+    waits_in_memory_ = false;
+  }
   UpdateMetrics();
 }
 
@@ -225,7 +229,7 @@ int64_t HashAggregator::ReclaimableBytes() const {
   const std::unique_lock lock(reclaim_mutex_, std::try_to_lock);
   // Another reclaim is under way: there is something, and Reclaim will say that the aggregation is busy.
   if (!lock.owns_lock()) return 1;
-  if (!taking_rows_) return 0;
+  if (!taking_rows_ && !waits_in_memory_) return 0;
   return std::max<int64_t>(0, budget_.taken_bytes() + budget_.slack_bytes() - floor_bytes_ -
                                   static_cast<int64_t>(workers_.size()) * GroupStore::StartBytes(kPartitionBits, chunk_bytes_));
 }
@@ -233,7 +237,12 @@ int64_t HashAggregator::ReclaimableBytes() const {
 arrow::Result<int64_t> HashAggregator::Reclaim(int64_t bytes) {
   const std::unique_lock lock(reclaim_mutex_, std::try_to_lock);
   int64_t released_bytes = 0;
-  if (!lock.owns_lock() || !taking_rows_) return released_bytes;
+  if (!lock.owns_lock()) return released_bytes;
+  if (waits_in_memory_) {
+    ARROW_RETURN_NOT_OK(SpillWaiting());
+    return budget_.ReturnSlack(max_streams_ * StreamBytes());
+  }
+  if (!taking_rows_) return released_bytes;
   for (const auto& worker : workers_) {
     if (released_bytes >= bytes) break;
     const std::unique_lock worker_lock(worker->mutex, std::try_to_lock);
@@ -255,6 +264,29 @@ arrow::Status HashAggregator::SpillAll() {
     std::lock_guard lock(worker.mutex);
     return SpillWorker(&worker);
   });
+}
+
+/// Makes the files the streams' work. Returns the bytes of the largest.
+int64_t HashAggregator::QueueStored() {
+  std::lock_guard lock(work_mutex_);
+  int64_t largest_bytes = 0;
+  for (int p = 0; p < files_->count(); ++p) {
+    StoredRows stored = files_->Take(static_cast<uint32_t>(p));
+    if (stored.rows == 0) continue;
+    largest_bytes = std::max(largest_bytes, stored.bytes);
+    stored_.push_back(std::move(stored));
+  }
+  return largest_bytes;
+}
+
+/// Writes rows that were to stay in memory, before a stream has begun.
+arrow::Status HashAggregator::SpillWaiting() {
+  waits_in_memory_ = false;
+  for (const auto& worker : workers_) ARROW_RETURN_NOT_OK(SpillWorker(worker.get()));
+  workers_.clear();
+  memory_partitions_ = 0;
+  QueueStored();
+  return arrow::Status::OK();
 }
 
 arrow::Status HashAggregator::FinishInput() {
@@ -282,13 +314,7 @@ arrow::Status HashAggregator::FinishInput() {
   if (spilled_bytes() > 0 || too_much) {
     ARROW_RETURN_NOT_OK(SpillAll());
     workers_.clear();
-    int64_t largest_bytes = 0;
-    for (int p = 0; p < partitions; ++p) {
-      StoredRows stored = files_->Take(static_cast<uint32_t>(p));
-      if (stored.rows == 0) continue;
-      largest_bytes = std::max(largest_bytes, stored.bytes);
-      stored_.push_back(std::move(stored));
-    }
+    const int64_t largest_bytes = QueueStored();
     // As many streams as partitions fit side by side; when not even one does, all are split anyhow.
     const int64_t streams = consumer_->share_bytes() / std::max<int64_t>(1, largest_bytes + largest_bytes / 2 + StreamBytes());
     max_streams_ = streams >= 1 ? static_cast<int>(std::min<int64_t>(streams, context_->threads)) : context_->threads;
@@ -304,6 +330,8 @@ arrow::Status HashAggregator::FinishInput() {
   }
   budget_.ReturnSlack(budget_.taken_bytes() + max_streams_ * StreamBytes() + (memory_partitions_ > 0 ? merge_bytes : 0));
   UpdateMetrics();
+  std::lock_guard lock(reclaim_mutex_);
+  waits_in_memory_ = memory_partitions_ > 0 && rows > 0;
   return arrow::Status::OK();
 }
 
@@ -319,6 +347,10 @@ std::vector<GroupStore*> HashAggregator::Stores() {
 }
 
 bool HashAggregator::TakeWork(Work* work) {
+  {
+    std::lock_guard lock(reclaim_mutex_);
+    waits_in_memory_ = false;
+  }
   std::lock_guard lock(work_mutex_);
   if (next_partition_ < memory_partitions_) {
     *work = {true, next_partition_++, {}};

@@ -15,7 +15,7 @@
 // Memory contract. All of it is charged to one spillable consumer. StartInput takes what each worker needs to go on after a
 // spill, and makes sure of what each stream needs to split a partition; what a phase frees stays reserved until the next has
 // its own (exec/sort/sort_budget.h). So nothing is ever reserved on the way to the disk. The ledger may ask for memory during
-// phase 1: idle workers spill at once, busy ones with their next batch.
+// phase 1: idle workers spill at once, busy ones with their next batch; and after phase 2, until the first stream begins.
 //
 // Worked example: 60M rows, 15M groups of 80 bytes under grants of 200 MiB. The rows come clustered, so each worker makes about
 // 7.5M rows of them and writes 12 times; the 64 partitions have 19 MB each and are merged one a thread.
@@ -104,6 +104,8 @@ class HashAggregator final : public memory::Reclaimer {
   int64_t FreeBytes() const;
   int64_t StreamBytes() const;
   arrow::Status SpillAll();
+  arrow::Status SpillWaiting();
+  int64_t QueueStored();
 
   // Work of the streams: partitions in memory, then those on disk.
   struct Work {
@@ -119,7 +121,8 @@ class HashAggregator final : public memory::Reclaimer {
 
   // For Reclaim, which may come as long as the consumer lives: hence declared before it.
   mutable std::mutex reclaim_mutex_;
-  bool taking_rows_ = false;  // guarded by reclaim_mutex_: workers_ is complete and may be looked at
+  bool taking_rows_ = false;      // guarded by reclaim_mutex_: workers_ is complete and may be looked at
+  bool waits_in_memory_ = false;  // guarded by reclaim_mutex_: all rows are in memory, and no stream has begun
 
   runtime::QueryContext* const context_;
   const std::string name_;

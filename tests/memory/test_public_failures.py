@@ -158,7 +158,7 @@ def wide_rows(tmp_path_factory):
 
 
 # Rows of an eighth of the limit, and narrower ones that many threads would hold many of.
-WIDE = [(54, 4, 32), (54, 4, 36), (100, 2, 32), (52, 6, 48), (20, 16, 128)]
+WIDE = [(54, 4, 32), (54, 4, 36), (100, 2, 32), (52, 6, 48), (12, 16, 128)]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

@@ -9,6 +9,8 @@ using expr::ExprPtr;
 
 namespace {
 
+constexpr size_t kComparedBranchesMax = 64;  // a generated OR of thousands is not worth comparing all with all
+
 bool IsCall(const expr::Expr& expr, std::string_view name) {
   return expr.kind() == expr::ExprKind::kCall && static_cast<const expr::CallExpr&>(expr).name() == name;
 }
@@ -80,7 +82,7 @@ arrow::Result<ExprPtr> ImpliedBy(const ExprPtr& predicate, const std::function<b
     for (const ExprPtr& child : predicate->children()) {
       ARROW_ASSIGN_OR_RAISE(ExprPtr part, ImpliedBy(child, includes));
       if (part == nullptr) return nullptr;
-      if (!Contains(implied, *part)) implied.push_back(std::move(part));
+      if (implied.size() > kComparedBranchesMax || !Contains(implied, *part)) implied.push_back(std::move(part));
     }
     return implied.size() == 1 ? implied.front() : expr::MakeCall("or", std::move(implied));
   }

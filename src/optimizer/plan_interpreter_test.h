@@ -59,19 +59,35 @@ inline std::shared_ptr<arrow::Scalar> ScalarOf(const Value& value, const std::sh
   return arrow::MakeScalar(*value)->CastTo(type).ValueOrDie();
 }
 
+template <typename Builder>
+std::shared_ptr<arrow::Array> ToArray(const Rows& rows, size_t column) {
+  Builder builder;
+  for (const Row& row : rows) {
+    const Value& value = row[column];
+    EXPECT_TRUE((value ? builder.Append(static_cast<typename Builder::value_type>(*value)) : builder.AppendNull()).ok());
+  }
+  return builder.Finish().ValueOrDie();
+}
+
 inline std::shared_ptr<arrow::RecordBatch> ToBatch(const Rows& rows, const arrow::FieldVector& fields) {
   arrow::ArrayVector columns;
   for (size_t column = 0; column < fields.size(); ++column) {
-    std::unique_ptr<arrow::ArrayBuilder> builder;
-    EXPECT_TRUE(arrow::MakeBuilder(arrow::default_memory_pool(), fields[column]->type(), &builder).ok());
-    for (const Row& row : rows) EXPECT_TRUE(builder->AppendScalar(*ScalarOf(row[column], fields[column]->type())).ok());
-    columns.push_back(builder->Finish().ValueOrDie());
+    const arrow::Type::type type = fields[column]->type()->id();
+    columns.push_back(type == arrow::Type::BOOL    ? ToArray<arrow::BooleanBuilder>(rows, column)
+                      : type == arrow::Type::INT32 ? ToArray<arrow::Int32Builder>(rows, column)
+                                                   : ToArray<arrow::Int64Builder>(rows, column));
   }
   return arrow::RecordBatch::Make(arrow::schema(fields), static_cast<int64_t>(rows.size()), std::move(columns));
 }
 
 /// The value of an expression for every row.
 inline std::vector<Value> Values(const expr::Expr& expr, const Rows& rows, const arrow::FieldVector& fields) {
+  if (rows.empty()) return {};
+  if (expr.kind() == expr::ExprKind::kColumn) {
+    std::vector<Value> values;
+    for (const Row& row : rows) values.push_back(row[static_cast<size_t>(static_cast<const expr::ColumnExpr&>(expr).index())]);
+    return values;
+  }
   const auto evaluated = expr::EvaluateToArray(expr, *ToBatch(rows, fields), {arrow::default_memory_pool(), 0});
   if (!evaluated.ok()) throw RunError(evaluated.status().ToString());
   const auto& array = *evaluated;

@@ -144,7 +144,7 @@ class HashJoin final : public memory::Reclaimer {
   int64_t average_row_bytes_ = 0;
   bool may_repeat_ = false;
   std::unique_ptr<Operator> probe_;
-  int probe_streams_max_ = 0;
+  int probe_streams_max_ = 0;  // constant while streams run, as probe_ is not
   std::atomic<int> opened_{0};
   JoinWork<Task> work_;
 

@@ -66,7 +66,7 @@ arrow::Result<HashJoinStream::BatchPtr> HashJoinStream::Advance() {
 }
 
 arrow::Status HashJoinStream::Start() {
-  if (join_.probe_ == nullptr || !join_.work_.TryEnter(join_.probe_streams_max_)) {
+  if (!join_.work_.TryEnter(join_.probe_streams_max_)) {
     step_ = Step::kWait;
     return arrow::Status::OK();
   }

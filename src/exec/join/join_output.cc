@@ -61,18 +61,18 @@ arrow::Result<arrow::ArrayVector> JoinOutput::Gather(int side, const RowSource& 
   arrow::ArrayVector columns;
   columns.reserve(static_cast<size_t>(schema.num_fields()));
   for (int i = 0; i < schema.num_fields(); ++i) {
-    ARROW_ASSIGN_OR_RAISE(auto column, Take(source.batch->column(i), *schema.field(i), rows, all_in_order));
+    ARROW_ASSIGN_OR_RAISE(auto column, Take(side, i, source.batch->column(i), rows, all_in_order));
     columns.push_back(std::move(column));
   }
   return columns;
 }
 
 /// Rows of a column as plain values.
-arrow::Result<std::shared_ptr<arrow::Array>> JoinOutput::Take(const std::shared_ptr<arrow::Array>& column,
-                                                              const arrow::Field& field, std::span<const int32_t> rows,
-                                                              bool all_in_order) {
+arrow::Result<std::shared_ptr<arrow::Array>> JoinOutput::Take(int side, int number, const std::shared_ptr<arrow::Array>& column,
+                                                              std::span<const int32_t> rows, bool all_in_order) {
+  const arrow::Field& field = *plan_.side(side).schema()->field(number);
   const bool is_dictionary = column->type_id() == arrow::Type::DICTIONARY;
-  const bool is_plain = column->type()->Equals(*field.type());
+  const bool is_plain = plan_.side(side).is_plain(number) && !is_dictionary;
   if (all_in_order && is_plain) return column;
   if (!CanTake(*column->type()) || (!is_plain && !is_dictionary)) return TakePacked(column, field, rows);
   std::shared_ptr<arrow::Array> taken = column;

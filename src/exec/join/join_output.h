@@ -63,7 +63,7 @@ class JoinOutput {
   arrow::MemoryPool* pool() const { return plan_.consumer->pool(); }
 
  private:
-  arrow::Result<std::shared_ptr<arrow::Array>> Take(const std::shared_ptr<arrow::Array>& column, const arrow::Field& field,
+  arrow::Result<std::shared_ptr<arrow::Array>> Take(int side, int number, const std::shared_ptr<arrow::Array>& column,
                                                     std::span<const int32_t> rows, bool all_in_order);
   arrow::Result<std::shared_ptr<arrow::Array>> TakePacked(const std::shared_ptr<arrow::Array>& column, const arrow::Field& field,
                                                           std::span<const int32_t> rows);

@@ -87,6 +87,9 @@ arrow::Result<std::unique_ptr<JoinSide>> JoinSide::Make(const std::shared_ptr<ar
   std::unique_ptr<JoinSide> side(new JoinSide());
   side->head_bytes_ = kHeadBytes + (has_flag ? 1 : 0);
   ARROW_ASSIGN_OR_RAISE(side->schema_, PlainSchema(schema));
+  for (int i = 0; i < schema->num_fields(); ++i) {
+    side->is_plain_column_.push_back(schema->field(i)->type()->Equals(*side->schema_->field(i)->type()));
+  }
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_partition(order.begin(), order.end(), [&](size_t k) { return null_safe[k]; });
@@ -123,7 +126,7 @@ arrow::Result<std::unique_ptr<JoinSide>> JoinSide::Make(const std::shared_ptr<ar
   side->slot_bytes_ = static_cast<uint32_t>(side->key_codec_->fixed_bytes()) - side->lone_keys_.null_bytes;
   side->lone_keys_.fixed_bytes = static_cast<uint32_t>(side->key_codec_->fixed_bytes());
   side->variable_keys_ = !side->key_codec_->fixed_width().has_value();
-  side->is_plain_ = !side->variable_keys_ && side->null_safe_bits_ == 0;
+  side->has_exact_slots_ = !side->variable_keys_ && side->null_safe_bits_ == 0;
   for (int i = 0; i < schema->num_fields(); ++i) {
     if (side->position_[static_cast<size_t>(i)] >= 0) continue;
     side->position_[static_cast<size_t>(i)] = static_cast<int>(fields.size());

@@ -65,6 +65,8 @@ class JoinSide {
 
   /// The input's columns, without dictionaries.
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
+  /// Whether the input itself says that a column holds no dictionaries.
+  bool is_plain(int column) const { return is_plain_column_[static_cast<size_t>(column)]; }
   const row::RowCodec& codec() const { return *codec_; }
   const row::RowCodec& key_codec() const { return *key_codec_; }
   const row::RowHasher& hasher() const { return *hasher_; }
@@ -113,7 +115,7 @@ class JoinSide {
       default:
         if (std::memcmp(slots, other_slots, slot_bytes_) != 0) return false;
     }
-    return is_plain_ || RestEqual(packed, other, place);
+    return has_exact_slots_ || RestEqual(packed, other, place);
   }
 
   /// Evaluates keys; arrays that must be made come from the context's pool.
@@ -148,6 +150,7 @@ class JoinSide {
   void PlaceKeys(const arrow::FieldVector& fields);
 
   std::shared_ptr<arrow::Schema> schema_;
+  std::vector<bool> is_plain_column_;
   std::shared_ptr<arrow::Schema> packed_schema_;
   std::vector<KeySource> sources_;
   std::vector<int> rest_;      // columns of the input that are not keys, in the order of the packed row
@@ -163,7 +166,7 @@ class JoinSide {
   int null_safe_bits_ = 0;
   bool is_always_null_ = false;  // a key of the null type
   bool variable_keys_ = false;
-  bool is_plain_ = false;  // equal slots are equal keys
+  bool has_exact_slots_ = false;  // equal slots are equal keys
   int64_t head_bytes_ = kHeadBytes;
   int64_t fixed_row_bytes_ = 0;
 };

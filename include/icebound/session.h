@@ -31,8 +31,8 @@ struct ScriptStatement {
 };
 
 /// A bounded session. Sessions are independent: no global state, two with different limits may live in one process. One statement
-/// runs at a time; Cancel(), CancelAll() and metrics() may be called from any thread, the rest from one thread at a time. Results and
-/// readers keep their session alive; batches that came out of them may outlive it.
+/// runs at a time; Cancel(), CancelAll() and metrics() may be called from any thread, the rest from one thread at a time. Results
+/// and readers keep their session alive; batches that came out of them may outlive it.
 class Session {
  public:
   virtual ~Session() = default;

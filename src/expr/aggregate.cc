@@ -60,7 +60,8 @@ std::string DescribeCall(std::string_view name, const std::vector<ExprPtr>& argu
 }
 
 arrow::Status NoSuchAggregate(std::string_view name, const std::vector<ExprPtr>& arguments) {
-  return MakeError(ErrorKind::kInvalidInput, "{} does not exist; no candidate matches the argument types, explicit casts may help",
+  return MakeError(ErrorKind::kInvalidInput,
+                   "{} does not exist; no candidate matches the argument types, explicit casts may help",
                    DescribeCall(name, arguments));
 }
 

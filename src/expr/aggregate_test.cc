@@ -81,9 +81,9 @@ TEST(Aggregate, TypesFollowTheTable) {
 TEST(Aggregate, AverageIsTypedAsTheDivision) {
   for (const char* argument : {"$3", "$5", "$8"}) {
     const AggregateCall sum = Make("sum", {argument});
-    const auto quotient = MakeCall("/", {std::make_shared<ColumnExpr>(0, "s", sum.type),
-                                         std::make_shared<ColumnExpr>(1, "c", arrow::int64())})
-                              .ValueOrDie();
+    const auto quotient =
+        MakeCall("/", {std::make_shared<ColumnExpr>(0, "s", sum.type), std::make_shared<ColumnExpr>(1, "c", arrow::int64())})
+            .ValueOrDie();
     EXPECT_TRUE(Make("avg", {argument}).type->Equals(*quotient->type()));
   }
 }

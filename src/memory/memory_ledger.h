@@ -84,8 +84,8 @@ class MemoryConsumer {
   /// True when the ledger wants memory back: spill at the next batch. Cleared by the consumer's next Release.
   virtual bool reclaim_requested() const = 0;
 
-  /// An arrow::MemoryPool charged to this consumer. Owned by the ledger: valid as long as that has an owner, or a buffer. An allocation is met as
-  /// by Reserve.
+  /// An arrow::MemoryPool charged to this consumer. Owned by the ledger: valid as long as that has an owner, or a buffer. An
+  /// allocation is met as by Reserve.
   virtual arrow::MemoryPool* pool() = 0;
 
   /// The same, but an allocation is met as by TryReserve: a failure means "spill and try again". A buffer of one of the two

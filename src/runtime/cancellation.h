@@ -15,9 +15,7 @@ class CancellationToken {
   /// Cancels what runs and whatever starts later: no Reset takes it back.
   void CancelAll() { all_cancelled_.store(true, std::memory_order_relaxed); }
   void Reset() { cancelled_.store(false, std::memory_order_relaxed); }
-  bool cancelled() const {
-    return cancelled_.load(std::memory_order_relaxed) || all_cancelled_.load(std::memory_order_relaxed);
-  }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed) || all_cancelled_.load(std::memory_order_relaxed); }
   arrow::Status Check() const {
     return cancelled() ? MakeError(ErrorKind::kCancelled, "the statement was cancelled") : arrow::Status::OK();
   }

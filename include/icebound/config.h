@@ -25,7 +25,7 @@ struct BoundedSessionConfig {
   std::optional<int> target_partitions;        ///< threads; default: CPUs this process may use (affinity and cgroup quota)
   std::optional<int64_t> batch_size;           ///< rows; default 8192
   std::optional<std::string> spill_directory;  ///< default: the system's temporary directory
-  std::optional<int64_t> spill_limit_bytes;    ///< default: 90 % of the free space at start
+  std::optional<int64_t> spill_limit_bytes;    ///< default: 90 % of the free space at start; 0: nothing spills
   std::optional<PoolPolicy> pool;              ///< default kFair
 
   /// True for the command line, which owns its process: the limit then covers the libraries too, VmHWM <= min(limit + 50 MiB,
@@ -37,5 +37,9 @@ struct BoundedSessionConfig {
 /// allowed ("1.5GB"); "50%" is of the memory this process may use (cgroup first, then the machine). Anything else is
 /// ErrorKind::kInvalidInput quoting the text.
 arrow::Result<int64_t> ParseMemoryLimit(std::string_view text);
+
+/// The same for spill_limit_bytes: "50%" is of the space that is free now on the disk of `spill_directory` (empty: the system's
+/// temporary directory), and "0B", no spilling at all, is allowed.
+arrow::Result<int64_t> ParseSpillLimit(std::string_view text, const std::string& spill_directory);
 
 }  // namespace icebound

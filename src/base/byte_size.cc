@@ -2,12 +2,14 @@
 #include "base/byte_size.h"
 
 #include <sched.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -149,6 +151,10 @@ std::optional<int64_t> ReadInteger(const std::string& path) {
 }  // namespace
 
 arrow::Result<int64_t> ParseByteSize(std::string_view text) {
+  return ParseByteSize(text, {.whole_bytes = UsableMemoryBytes(), .whole_name = "memory", .zero_allowed = false});
+}
+
+arrow::Result<int64_t> ParseByteSize(std::string_view text, const ByteSizeRules& rules) {
   std::string_view rest = text;
   const std::optional<Decimal> number = TakeDecimal(&rest);
   if (!number) {
@@ -159,9 +165,9 @@ arrow::Result<int64_t> ParseByteSize(std::string_view text) {
   __int128 bytes = 0;
   if (rest == "%") {
     if (number->Times(1'000'000) > 100'000'000 || number->whole > 100) {
-      return MakeError(ErrorKind::kInvalidInput, "size '{}' is more than 100 % of the memory", text);
+      return MakeError(ErrorKind::kInvalidInput, "size '{}' is more than 100 % of the {}", text, rules.whole_name);
     }
-    bytes = number->Times(UsableMemoryBytes()) / 100;
+    bytes = number->Times(rules.whole_bytes) / 100;
   } else {
     const std::optional<int64_t> unit_bytes = UnitBytes(rest);
     if (!unit_bytes) {
@@ -170,7 +176,7 @@ arrow::Result<int64_t> ParseByteSize(std::string_view text) {
     }
     bytes = number->Times(*unit_bytes);
   }
-  if (bytes <= 0) return MakeError(ErrorKind::kInvalidInput, "size '{}' is zero bytes", text);
+  if (bytes == 0 && !rules.zero_allowed) return MakeError(ErrorKind::kInvalidInput, "size '{}' is zero bytes", text);
   if (bytes > std::numeric_limits<int64_t>::max() || number->whole == std::numeric_limits<int64_t>::max()) {
     return MakeError(ErrorKind::kInvalidInput, "size '{}' is too large", text);
   }
@@ -178,6 +184,15 @@ arrow::Result<int64_t> ParseByteSize(std::string_view text) {
 }
 
 arrow::Result<int64_t> ParseMemoryLimit(std::string_view text) { return ParseByteSize(text); }
+
+arrow::Result<int64_t> ParseSpillLimit(std::string_view text, const std::string& spill_directory) {
+  std::error_code ignored;
+  const std::string directory =
+      spill_directory.empty() ? std::filesystem::temp_directory_path(ignored).string() : spill_directory;
+  // A directory that is not there is no error of a size: opening the session says so.
+  return ParseByteSize(
+      text, {.whole_bytes = FreeDiskBytes(directory).value_or(0), .whole_name = "disk's free space", .zero_allowed = true});
+}
 
 std::string FormatBytes(int64_t bytes) {
   if (bytes > -kKiB && bytes < kKiB) return fmt::format("{} B", bytes);
@@ -209,6 +224,12 @@ int64_t UsableMemoryBytes(const std::string& system_root) {
     LowerTo(ReadInteger(directory + "/memory.limit_in_bytes"), &usable);
   }
   return usable;
+}
+
+std::optional<int64_t> FreeDiskBytes(const std::string& directory) {
+  struct statvfs space;
+  if (statvfs(directory.c_str(), &space) != 0) return std::nullopt;
+  return static_cast<int64_t>(space.f_bavail) * static_cast<int64_t>(space.f_frsize);
 }
 
 int UsableCpus(const std::string& system_root) {

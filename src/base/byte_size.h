@@ -14,6 +14,7 @@
 #include <arrow/result.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,16 @@ namespace icebound {
 /// Bytes from text; "%" is of UsableMemoryBytes(). Zero, more than 100 %, beyond int64 and everything outside the grammar is
 /// ErrorKind::kInvalidInput quoting the text.
 arrow::Result<int64_t> ParseByteSize(std::string_view text);
+
+/// What "%" is of, and whether nothing is a size.
+struct ByteSizeRules {
+  int64_t whole_bytes = 0;
+  std::string_view whole_name;  ///< for messages: "memory"
+  bool zero_allowed = false;
+};
+
+/// The same by other rules.
+arrow::Result<int64_t> ParseByteSize(std::string_view text, const ByteSizeRules& rules);
 
 /// "512 B", "1.5 KiB", "41.2 MiB": one decimal, 1024-based.
 std::string FormatBytes(int64_t bytes);
@@ -32,6 +43,9 @@ std::string FormatByteLimit(int64_t bytes);
 /// Memory this process may use: the smallest of its cgroup limits (v2 and v1, ancestors included) and the machine's memory.
 /// `system_root` is put before /proc and /sys (tests point it at a directory of their own).
 int64_t UsableMemoryBytes(const std::string& system_root = "");
+
+/// Bytes that this user may still write to the file system of `directory`; nullopt when it cannot be asked.
+std::optional<int64_t> FreeDiskBytes(const std::string& directory);
 
 /// CPUs this process may use: its affinity mask, cut by the cgroup quota (rounded up). At least 1.
 int UsableCpus(const std::string& system_root = "");

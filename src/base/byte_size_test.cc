@@ -69,6 +69,23 @@ TEST(ParseByteSize, PercentIsOfTheUsableMemory) {
   EXPECT_EQ(*ParseByteSize("12.5%"), usable_bytes / 8);
 }
 
+TEST(ParseSpillLimit, PercentIsOfTheFreeDisk) {
+  EXPECT_EQ(*ParseSpillLimit("50%", "/proc"), 0) << "/proc has no space";
+  const auto free_bytes = static_cast<double>(*FreeDiskBytes("/"));
+  EXPECT_NEAR(static_cast<double>(*ParseSpillLimit("50%", "/")), free_bytes / 2, free_bytes / 10) << "others write, too";
+  EXPECT_EQ(*ParseSpillLimit("1GiB", "/"), kGiB);
+  EXPECT_EQ(FreeDiskBytes("/nosuch"), std::nullopt);
+  EXPECT_EQ(*ParseSpillLimit("1GiB", "/nosuch"), kGiB) << "the session says that it is not there";
+}
+
+TEST(ParseSpillLimit, NothingIsALimit) {
+  EXPECT_EQ(*ParseSpillLimit("0B", "/"), 0);
+  EXPECT_EQ(*ParseSpillLimit("0%", "/"), 0);
+  EXPECT_THAT(ParseSpillLimit("101%", "/").status().message(), HasSubstr("101%"));
+  EXPECT_FALSE(ParseSpillLimit("-1B", "/").ok());
+  EXPECT_FALSE(ParseSpillLimit("0", "/").ok()) << "no unit";
+}
+
 TEST(ParseByteSize, RefusesEverythingElseAndQuotesIt) {
   const char* cases[] = {"",
                          " ",

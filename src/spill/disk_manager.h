@@ -43,7 +43,7 @@ struct DiskManagerOptions {
 /// Thread safe. Files may outlive it, but are of no use then: their bytes went with the directory.
 class DiskManager {
  public:
-  /// kInvalidInput for a directory that does not exist or is none, kIo for one that cannot be written.
+  /// kInvalidInput for a directory that does not exist, is none, or in which this user may not write; kDiskLimit for a full disk.
   static arrow::Result<std::unique_ptr<DiskManager>> Make(const DiskManagerOptions& options);
   ~DiskManager();  ///< removes the directory
 

@@ -112,7 +112,7 @@ TEST(DiskManagerTest, ADirectoryThatCannotBeUsedIsAClearError) {
       ASSERT_EQ(::setresuid(65534, 65534, 65534), 0);
     }
     const arrow::Status refused = make(parent.path());
-    EXPECT_EQ(GetErrorKind(refused), ErrorKind::kIo) << refused;
+    EXPECT_EQ(GetErrorKind(refused), ErrorKind::kInvalidInput) << refused;
     EXPECT_THAT(refused.message(), AllOf(HasSubstr(parent.path()), HasSubstr("Permission denied"), HasSubstr("--spill-dir")));
   });
   EXPECT_EQ(child, 0);

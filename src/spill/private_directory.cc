@@ -100,7 +100,10 @@ std::string RandomName() {
 }
 
 arrow::Status CreationError(const std::string& parent, std::string_view step, int error) {
-  const ErrorKind kind = error == ENOSPC || error == EDQUOT ? ErrorKind::kDiskLimit : ErrorKind::kIo;
+  ErrorKind kind = ErrorKind::kIo;
+  if (error == ENOSPC || error == EDQUOT) kind = ErrorKind::kDiskLimit;
+  // A directory in which nobody may write (/proc says ENOENT) is a wrong choice like one that is missing.
+  if (error == EACCES || error == EPERM || error == EROFS || error == ENOENT) kind = ErrorKind::kInvalidInput;
   return MakeError(kind, "cannot {} in the spill directory {}: {} (choose another with --spill-dir)", step, parent,
                    std::strerror(error));
 }

@@ -38,14 +38,14 @@ def test_limit_below_the_minimum(run):
 
 def test_missing_spill_directory(tmp_path):
     done = measure.run_icebound(["sql", "SELECT 1"], spill_dir=tmp_path / "absent")
-    assert done.exit_code in (1, 2, 4) and "absent" in done.stderr
+    assert done.exit_code == 2 and "absent does not exist" in done.stderr
 
 
 def test_spill_directory_that_is_a_file(tmp_path):
     target = tmp_path / "file"
     target.write_text("x")
     done = measure.run_icebound(["sql", "SELECT 1"], spill_dir=target)
-    assert done.exit_code in (1, 2, 4) and "file" in done.stderr
+    assert done.exit_code == 2 and f"{target} is not a directory" in done.stderr
 
 
 def test_spill_limit(run, tmp_path, lineitem):
@@ -107,8 +107,8 @@ def test_two_schemas(run, tmp_path):
     write(tmp_path / "one.parquet", a=pa.array([1, 2]), b=pa.array(["x", "y"]))
     write(tmp_path / "two.parquet", a=pa.array(["p", "q"]), b=pa.array(["x", "y"]))
     done = run(["sql", f"SELECT * FROM '{tmp_path}/*.parquet' ORDER BY a"], check=False)
-    assert done.exit_code in (2, 7), done.stderr
-    assert "two.parquet" in done.stderr and '"a"' in done.stderr or "column a" in done.stderr
+    assert done.exit_code == 2, done.stderr
+    assert "two.parquet" in done.stderr and ('"a"' in done.stderr or "column a" in done.stderr)
 
 
 def test_a_row_wider_than_a_quarter_of_the_limit(run, tmp_path):
@@ -122,7 +122,7 @@ def test_output_is_a_directory(run, tmp_path):
     path = write(tmp_path / "in.parquet")
     (tmp_path / "out.parquet").mkdir()
     done = run(["sql", f"COPY (SELECT * FROM '{path}' ORDER BY a) TO '{tmp_path}/out.parquet'"], check=False)
-    assert done.exit_code in (1, 2) and "out.parquet" in done.stderr
+    assert done.exit_code == 2 and "out.parquet" in done.stderr
 
 
 def test_output_exists_read_only(run, tmp_path):
@@ -131,7 +131,7 @@ def test_output_exists_read_only(run, tmp_path):
     before = target.read_bytes()
     target.chmod(0o444)
     done = run(["sql", f"COPY (SELECT * FROM '{path}' ORDER BY a) TO '{target}'"], check=False)
-    assert done.exit_code in (1, 2) and "out.parquet" in done.stderr
+    assert done.exit_code == 2 and "out.parquet" in done.stderr
     assert target.read_bytes() == before
 
 
@@ -190,4 +190,4 @@ def test_unwritable_spill_directory(tmp_path):
         folder = tmp_path / "closed"
         folder.mkdir(mode=0o500)
     done = measure.run_icebound(["sql", "SELECT 1"], spill_dir=folder)
-    assert done.exit_code in (1, 2, 4) and str(folder) in done.stderr
+    assert done.exit_code == 2 and f"in the spill directory {folder}" in done.stderr

@@ -10,13 +10,14 @@ namespace icebound {
 struct OperatorMetrics {
   std::string name;
   int64_t rows = 0;
-  double seconds = 0;  ///< inside the operator, children excluded, summed over threads
-  int64_t peak_bytes = 0;
+  double seconds = 0;      ///< inside the operator, children excluded, summed over threads
+  int64_t peak_bytes = 0;  ///< most memory it held; 0 for what passes on the memory of others
   int64_t spilled_bytes = 0;
   int64_t spill_levels = 0;
 };
 
-/// A snapshot of a statement's (or session's) counters.
+/// A snapshot of a statement's (or session's) counters. Resident memory, ledger and disk are the session's: when two results of
+/// one session are read side by side, each sees the spilled bytes of both.
 struct QueryMetrics {
   int64_t peak_rss_bytes = 0;  ///< VmHWM of the process
   int64_t memory_limit_bytes = 0;
@@ -30,6 +31,7 @@ struct QueryMetrics {
   int64_t input_bytes = 0;
   int64_t input_rows_expected = 0;  ///< 0 when unknown
   int64_t output_rows = 0;
+  int64_t output_rows_expected = 0;  ///< 0 when unknown: it becomes known when a sort has seen its input
   double wall_seconds = 0;
   double cpu_seconds = 0;
   std::vector<OperatorMetrics> operators;

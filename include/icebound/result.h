@@ -25,12 +25,21 @@ struct ParquetWriteOptions {
       file_size_bytes;  ///< start a new file part-00000.parquet, ... in directory `path` beyond this many bytes
 };
 
+/// What a statement answers with.
+enum class ResultKind {
+  kRows,        ///< a query: its rows
+  kPlan,        ///< EXPLAIN: one column of text
+  kCount,       ///< COPY: one row, the number of rows it wrote
+  kDefinition,  ///< CREATE VIEW and the like: no columns, no rows
+};
+
 /// The rows of one statement, streamed: nothing is collected unless asked, and they can be taken once. Not thread safe. Keeps its
 /// session alive.
 class Result {
  public:
   virtual ~Result() = default;
   virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;
+  virtual ResultKind kind() const = 0;
   /// Runs the plan up to its first row (sorts, COPY): optional, the calls below do it too.
   virtual arrow::Status Prepare() = 0;
   /// A reader that runs the plan as it is pulled. Destroying it stops the plan and frees its memory and spill files.
@@ -44,7 +53,7 @@ class Result {
   virtual arrow::Result<int64_t> WriteFile(const std::string& path, const std::map<std::string, std::string>& options = {}) = 0;
   /// Writes the rows to an open stream as they come: "table", "csv", "json", "jsonl" or "arrow". Returns the rows written.
   virtual arrow::Result<int64_t> WriteStream(arrow::io::OutputStream* out, const std::string& format) = 0;
-  /// Safe from any thread while another one reads.
+  /// Counters of this statement. Safe from any thread while another one reads.
   virtual QueryMetrics metrics() const = 0;
 };
 

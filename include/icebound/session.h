@@ -60,7 +60,8 @@ class Session {
   /// The plan as text; with `analyze` the statement runs and every operator shows rows, time, peak bytes and spilled bytes.
   virtual arrow::Result<std::string> Explain(std::string_view text, bool analyze = false) = 0;
 
-  /// Counters since the session started; operators are those of the last statement.
+  /// Counters since the session started: sums over its statements, those that still run included; peaks are the session's,
+  /// operators those of the last statement. Result::metrics has one statement's.
   virtual QueryMetrics metrics() const = 0;
 
   /// Stops the running statement at its next batch: it fails with ErrorKind::kCancelled. The next one runs again. Lock-free,

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class Operator : public runtime::StreamSource {
   const std::shared_ptr<arrow::Schema>& schema() const final { return schema_; }
   const runtime::OperatorMetrics& metrics() const { return metrics_; }
   virtual arrow::Status Prepare() = 0;
+  /// How many rows its streams will give together, where that is known once it is prepared: for progress.
+  virtual std::optional<int64_t> RowsToCome() const { return std::nullopt; }
 
  protected:
   QueryContext* context() const { return context_; }

@@ -147,6 +147,7 @@ class ParquetSource final : public runtime::StreamSource {
   const std::shared_ptr<arrow::Schema>& schema() const override { return scan_->schema(); }
   int max_streams() const override { return scan_->MaxStreams(); }
   arrow::Result<std::unique_ptr<runtime::BatchStream>> OpenStream() override { return scan_->OpenStream(); }
+  int64_t peak_bytes() const override { return scan_->consumer()->peak_bytes(); }
 
  private:
   const std::shared_ptr<ParquetScan> scan_;

@@ -142,6 +142,7 @@ class SeriesSource final : public runtime::StreamSource {
   const std::shared_ptr<arrow::Schema>& schema() const override { return state_->schema; }
   int max_streams() const override { return max_streams_; }
   arrow::Result<std::unique_ptr<runtime::BatchStream>> OpenStream() override { return open_(state_); }
+  int64_t peak_bytes() const override { return state_->consumer->peak_bytes(); }
 
  private:
   const std::shared_ptr<ScanState> state_;

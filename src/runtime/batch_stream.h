@@ -34,6 +34,8 @@ class StreamSource {
   /// How many streams may run side by side: bounded by morsels, and by what memory can hold.
   virtual int max_streams() const = 0;
   virtual arrow::Result<std::unique_ptr<BatchStream>> OpenStream() = 0;
+  /// High-water mark of what its streams held together; 0 when it reads what others hold. Thread safe.
+  virtual int64_t peak_bytes() const { return 0; }
 };
 
 /// Where batches end: a file writer, a queue. Not thread safe. Exactly one of Finish and Abort is called, or neither: destruction

@@ -47,6 +47,7 @@ class MetricsRegistry {
   std::atomic<int64_t> input_bytes{0};       ///< file bytes read by scans
   std::atomic<int64_t> input_rows_total{0};  ///< rows the scans expect to read, when known (progress)
   std::atomic<int64_t> output_rows{0};
+  std::atomic<int64_t> output_rows_total{0};  ///< rows that will come out, when known (progress)
 
  private:
   mutable std::mutex mutex_;

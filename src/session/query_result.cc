@@ -49,9 +49,10 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> CopyOutside(const arrow::Reco
 
 }  // namespace
 
-QueryResult::QueryResult(std::shared_ptr<SessionImpl> session, std::unique_ptr<Statement> statement)
+QueryResult::QueryResult(std::shared_ptr<SessionImpl> session, std::unique_ptr<Statement> statement, ResultKind kind)
     : session_(std::move(session)),
       schema_(statement->root()->schema()),
+      kind_(kind),
       metrics_(statement->shared_metrics()),
       statement_(std::move(statement)) {}
 

@@ -14,11 +14,11 @@ namespace icebound {
 /// Result over one planned statement. Not thread safe; keeps the session alive.
 class QueryResult final : public Result {
  public:
-  /// `answer_is_count` for COPY: its one row is the count, which metrics report as output_rows already.
-  QueryResult(std::shared_ptr<SessionImpl> session, std::unique_ptr<Statement> statement);
+  QueryResult(std::shared_ptr<SessionImpl> session, std::unique_ptr<Statement> statement, ResultKind kind);
   ~QueryResult() override;
 
   const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
+  ResultKind kind() const override { return kind_; }
   arrow::Status Prepare() override;
   arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> ToReader() override;
   arrow::Result<std::shared_ptr<arrow::Table>> ToTable() override;
@@ -35,6 +35,7 @@ class QueryResult final : public Result {
 
   const std::shared_ptr<SessionImpl> session_;
   const std::shared_ptr<arrow::Schema> schema_;
+  const ResultKind kind_;
   const std::shared_ptr<StatementMetrics> metrics_;
   std::unique_ptr<Statement> statement_;
 };

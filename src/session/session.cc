@@ -15,12 +15,16 @@
 #include "session/explain_rows.h"
 #include "session/query_result.h"
 #include "session/session_impl.h"
+#include "sql/parse_cost.h"
 
 namespace icebound {
 namespace {
 
-/// Heap that parsing and binding take for a byte of SQL, at most (measured: lists of short literals take the most).
-constexpr int64_t kParseBytesPerByte = 420;
+/// Longest statement, a bound of the parser's positions; memory (sql/parse_cost.h) is nearly always the first to refuse.
+constexpr int64_t kStatementBytesMax = int64_t{16} << 20;
+
+/// A plan that holds less is not worth a reservation of its own: the ledger's emergency reserve covers it.
+constexpr int64_t kSmallPlanBytes = int64_t{256} << 10;
 
 /// What a statement answers that only defines something: no columns, no rows.
 plan::PlanPtr NoRows() {
@@ -92,46 +96,50 @@ arrow::Status SessionImpl::SetProperty(const std::string& key, const std::string
 
 std::unique_ptr<Statement> SessionImpl::NewStatement() {
   resources_.cancellation.Reset();  // a Cancel() is meant for what ran before
-  auto metrics = std::make_shared<StatementMetrics>(resources_);
-  std::lock_guard lock(mutex_);
-  last_metrics_ = metrics;
-  return std::make_unique<Statement>(resources_, std::move(metrics));
+  return std::make_unique<Statement>(resources_, metrics_.Begin());
 }
 
-arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, const ScriptStatement& part,
-                                                     const Statement& statement) {
-  // Parsing works on plain heap, outside the pools: pay for it while it lasts.
-  auto consumer = resources_.ledger->AddConsumer("parser");
-  memory::Reservation parsing(consumer.get());
-  ARROW_RETURN_NOT_OK(parsing.ResizeTo(kParseBytesPerByte * static_cast<int64_t>(part.text.size())));
+arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, const ScriptStatement& part, Statement* statement) {
+  // Scanning, parsing and binding work on plain heap, outside the pools: reserve for each before it begins.
+  memory::Reservation& heap = statement->plan_memory();
+  ARROW_RETURN_NOT_OK(heap.ResizeTo(sql::ScanBytesMax(part.text)));
+  const int64_t parse_bytes = sql::ParseBytesMax(part.text);
+  ARROW_RETURN_NOT_OK(heap.ResizeTo(parse_bytes));
   sql::BindOptions options;
   options.pool = resources_.ledger->pool();
-  options.statement_time_us = statement.context().statement_time_us;
+  options.statement_time_us = statement->context().statement_time_us;
   options.whole_text = script;
   options.offset_in_whole = part.offset;
+  options.statement_bytes_max = kStatementBytesMax;
   ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(part.text, catalog_, options));
   if (bound.kind == sql::StatementKind::kCreateView || bound.kind == sql::StatementKind::kDropView) return bound;
   ARROW_ASSIGN_OR_RAISE(bound.plan,
                         optimizer::Optimize(bound.plan, {.pool = options.pool, .statement_time_us = options.statement_time_us}));
+  const int64_t plan_bytes = sql::PlanBytesMax(parse_bytes);
+  ARROW_RETURN_NOT_OK(heap.ResizeTo(plan_bytes >= kSmallPlanBytes ? plan_bytes : 0));
   return bound;
 }
 
 arrow::Result<std::unique_ptr<Result>> SessionImpl::SqlInScript(std::string_view script, const ScriptStatement& part) {
   std::unique_ptr<Statement> statement = NewStatement();
-  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(script, part, *statement));
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(script, part, statement.get()));
+  ResultKind kind = ResultKind::kRows;
   if (bound.explain) {
+    kind = ResultKind::kPlan;
     ARROW_ASSIGN_OR_RAISE(const std::string shown, ExplainBound(bound, bound.analyze, statement.get()));
     statement->set_root(MakeExplainRows(statement->mutable_context(), shown));
   } else if (bound.kind == sql::StatementKind::kCreateView || bound.kind == sql::StatementKind::kDropView) {
+    kind = ResultKind::kDefinition;
     DefineViews(bound);
     ARROW_ASSIGN_OR_RAISE(auto root, planner::PlanOperators(*NoRows(), statement->mutable_context(), catalog_.file_systems()));
     statement->set_root(std::move(root));
   } else {
     ARROW_ASSIGN_OR_RAISE(auto root, planner::PlanOperators(*bound.plan, statement->mutable_context(), catalog_.file_systems()));
     statement->set_root(std::move(root));
-    statement->set_counts_output(bound.kind == sql::StatementKind::kQuery);
+    if (bound.kind == sql::StatementKind::kCopy) kind = ResultKind::kCount;
+    statement->set_counts_output(kind == ResultKind::kRows);
   }
-  return std::make_unique<QueryResult>(shared_from_this(), std::move(statement));
+  return std::make_unique<QueryResult>(shared_from_this(), std::move(statement), kind);
 }
 
 void SessionImpl::DefineViews(const sql::BoundStatement& bound) {
@@ -145,6 +153,9 @@ void SessionImpl::DefineViews(const sql::BoundStatement& bound) {
 }
 
 arrow::Result<std::vector<ScriptStatement>> SessionImpl::SplitStatements(std::string_view text) const {
+  auto consumer = resources_.ledger->AddConsumer("parser");
+  memory::Reservation heap(consumer.get());
+  ARROW_RETURN_NOT_OK(heap.ResizeTo(sql::ScanBytesMax(text) + static_cast<int64_t>(text.size())));
   ARROW_ASSIGN_OR_RAISE(auto parts, sql::SplitStatements(text));
   std::vector<ScriptStatement> statements;
   for (sql::StatementText& part : parts) statements.push_back({std::move(part.text), part.offset});
@@ -153,7 +164,7 @@ arrow::Result<std::vector<ScriptStatement>> SessionImpl::SplitStatements(std::st
 
 arrow::Result<std::string> SessionImpl::Explain(std::string_view text, bool analyze) {
   std::unique_ptr<Statement> statement = NewStatement();
-  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind({}, {std::string(text), 0}, *statement));
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind({}, {std::string(text), 0}, statement.get()));
   return ExplainBound(bound, analyze || bound.analyze, statement.get());
 }
 
@@ -167,15 +178,6 @@ arrow::Result<std::string> SessionImpl::ExplainBound(const sql::BoundStatement& 
     if (batch == nullptr) break;
   }
   return text + "\n" + OperatorTable(statement->metrics().Snapshot());
-}
-
-QueryMetrics SessionImpl::metrics() const {
-  std::shared_ptr<StatementMetrics> metrics;
-  {
-    std::lock_guard lock(mutex_);
-    metrics = last_metrics_;
-  }
-  return metrics != nullptr ? metrics->Snapshot() : StatementMetrics(resources_).Snapshot();
 }
 
 }  // namespace icebound

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "icebound/session.h"
+#include "session/session_metrics.h"
 #include "session/statement.h"
 #include "session/table_catalog.h"
 #include "sql/statement.h"
@@ -28,7 +28,7 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
   arrow::Result<std::unique_ptr<Result>> SqlInScript(std::string_view script, const ScriptStatement& part) override;
   arrow::Result<std::vector<ScriptStatement>> SplitStatements(std::string_view text) const override;
   arrow::Result<std::string> Explain(std::string_view text, bool analyze) override;
-  QueryMetrics metrics() const override;
+  QueryMetrics metrics() const override { return metrics_.Snapshot(); }
   void Cancel() override { resources_.cancellation.Cancel(); }
   void CancelAll() override { resources_.cancellation.CancelAll(); }
 
@@ -38,10 +38,10 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
   void ForceSpill(bool force_spill) { resources_.force_spill = force_spill; }
 
  private:
-  SessionImpl() : catalog_(resources_) {}
+  SessionImpl() : catalog_(resources_), metrics_(resources_) {}
 
   /// Without a script, the statement is the whole text.
-  arrow::Result<sql::BoundStatement> Bind(std::string_view script, const ScriptStatement& part, const Statement& statement);
+  arrow::Result<sql::BoundStatement> Bind(std::string_view script, const ScriptStatement& part, Statement* statement);
   /// Text that shows the plan of `bound`, or with analyze runs it and adds what its operators did.
   arrow::Result<std::string> ExplainBound(const sql::BoundStatement& bound, bool analyze, Statement* statement);
   void DefineViews(const sql::BoundStatement& bound);
@@ -49,8 +49,7 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
 
   SessionResources resources_;
   TableCatalog catalog_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<StatementMetrics> last_metrics_;  // guarded by mutex_: of the last statement
+  SessionMetrics metrics_;
 };
 
 }  // namespace icebound

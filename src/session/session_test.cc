@@ -225,6 +225,61 @@ TEST_F(SessionTest, ExplainShowsThePlanAndAnalyzeWhatRan) {
   EXPECT_THAT(analyzed, HasSubstr("top-k"));
 }
 
+TEST_F(SessionTest, LongStatementsFitASmallLimit) {
+  auto session = Open();  // 64 MiB
+  std::string numbers = "SELECT count(*) FROM generate_series(1, 100000) AS t(x) WHERE x IN (0";
+  for (int i = 1; i < 50'000; ++i) numbers += ", " + std::to_string(2 * i);
+  std::string rows = "SELECT * FROM (VALUES (0, 'row 0', 0.5)";
+  for (int i = 1; i < 20'000; ++i) rows += ", (" + std::to_string(i) + ", 'row " + std::to_string(i) + "', 0.5)";
+  ASSERT_OK_AND_ASSIGN(auto counted, session->Sql(numbers + ")"));
+  ASSERT_OK_AND_ASSIGN(auto table, counted->ToTable());
+  EXPECT_EQ(table->column(0)->chunk(0)->GetScalar(0).ValueOrDie()->ToString(), "49999");
+  ASSERT_OK_AND_ASSIGN(auto listed, session->Sql(rows + ") AS t(a, b, c)"));
+  ASSERT_OK_AND_ASSIGN(table, listed->ToTable());
+  EXPECT_EQ(table->num_rows(), 20'000);
+  // What does not fit says so by the limit, not by a fixed length.
+  for (int i = 0; i < 400'000; ++i) numbers += ", 1";
+  EXPECT_EQ(GetErrorKind(session->Sql(numbers + ")").status()), ErrorKind::kMemoryLimit);
+}
+
+TEST_F(SessionTest, AResultSaysWhatItIs) {
+  auto session = Open();
+  const auto kind_of = [&](const std::string& sql) {
+    auto result = session->Sql(sql);
+    EXPECT_OK(result.status());
+    return (*result)->kind();
+  };
+  EXPECT_EQ(kind_of("SELECT 1"), ResultKind::kRows);
+  EXPECT_EQ(kind_of("EXPLAIN SELECT 1"), ResultKind::kPlan);
+  EXPECT_EQ(kind_of("COPY (SELECT 1) TO '" + Path("x.csv") + "'"), ResultKind::kCount);
+  EXPECT_EQ(kind_of("CREATE VIEW v AS SELECT 1"), ResultKind::kDefinition);
+}
+
+TEST_F(SessionTest, MetricsOfASessionAreSumsOverItsStatements) {
+  auto session = Open(1);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK_AND_ASSIGN(auto result, session->Sql("SELECT * FROM generate_series(1, 1000) LIMIT 100"));
+    ASSERT_OK(result->ToTable());
+    EXPECT_EQ(result->metrics().output_rows, 100);
+  }
+  EXPECT_FALSE(session->Sql("SELECT nosuch").ok());
+  ASSERT_OK_AND_ASSIGN(auto unread, session->Sql("SELECT * FROM generate_series(1, 7)"));
+  ASSERT_OK_AND_ASSIGN(auto last, session->Sql("SELECT * FROM generate_series(1, 5000)"));
+  ASSERT_OK(last->ToTable());
+  const QueryMetrics metrics = session->metrics();
+  EXPECT_EQ(metrics.output_rows, 5300);
+  EXPECT_GE(metrics.input_rows, 5300);
+  EXPECT_GE(metrics.wall_seconds, last->metrics().wall_seconds);
+  ASSERT_FALSE(metrics.operators.empty());
+  for (const OperatorMetrics& row : metrics.operators) {
+    if (row.name.starts_with("scan")) {
+      EXPECT_GE(row.peak_bytes, 5000 * 4) << row.name;
+    }
+  }
+  ASSERT_OK(unread->ToTable());
+  EXPECT_EQ(session->metrics().output_rows, 5307) << "a result that is read late counts, too";
+}
+
 TEST_F(SessionTest, ErrorsSayWhatAndWhere) {
   auto session = Open();
   const arrow::Status status = session->Sql("SELECT 1,\n       nosuch\nFROM (VALUES (1)) AS t(such)").status();

@@ -32,6 +32,11 @@ void StatementMetrics::MarkFinished() {
   if (!final_) final_ = std::move(snapshot);
 }
 
+bool StatementMetrics::finished() const {
+  std::lock_guard lock(mutex_);
+  return final_.has_value();
+}
+
 QueryMetrics StatementMetrics::Snapshot() const {
   {
     std::lock_guard lock(mutex_);
@@ -50,6 +55,7 @@ QueryMetrics StatementMetrics::Snapshot() const {
   out.input_bytes = registry_.input_bytes;
   out.input_rows_expected = registry_.input_rows_total;
   out.output_rows = registry_.output_rows;
+  out.output_rows_expected = registry_.output_rows_total;
   out.wall_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
   out.cpu_seconds = CpuSeconds() - cpu_seconds_before_;
   registry_.ForEachOperator([&](const runtime::OperatorMetrics& metrics) {
@@ -65,7 +71,10 @@ QueryMetrics StatementMetrics::Snapshot() const {
 }
 
 Statement::Statement(SessionResources& resources, std::shared_ptr<StatementMetrics> metrics)
-    : metrics_(std::move(metrics)), context_{*resources.ledger, *resources.disk, resources.cancellation, metrics_->registry()} {
+    : metrics_(std::move(metrics)),
+      context_{*resources.ledger, *resources.disk, resources.cancellation, metrics_->registry()},
+      plan_consumer_(resources.ledger->AddConsumer("parser")),
+      plan_memory_(plan_consumer_.get()) {
   context_.threads = resources.threads;
   context_.batch_rows = resources.batch_rows;
   context_.force_spill = resources.force_spill;
@@ -82,6 +91,7 @@ arrow::Status Statement::Prepare() {
 arrow::Status Statement::OpenRoot() {
   ARROW_RETURN_NOT_OK(context_.cancellation.Check());
   ARROW_RETURN_NOT_OK(root_->Prepare());
+  if (counts_output_) context_.metrics.output_rows_total = root_->RowsToCome().value_or(0);
   ARROW_ASSIGN_OR_RAISE(stream_, root_->OpenStream());
   return arrow::Status::OK();
 }
@@ -101,6 +111,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> Statement::Next() {
 void Statement::Close() {
   stream_.reset();
   root_.reset();
+  plan_memory_.Free();
   // What the operators freed is of no use to the next statement in this shape, and a host program wants it back.
   context_.ledger.Trim();
   metrics_->MarkFinished();

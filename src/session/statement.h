@@ -29,6 +29,7 @@ class StatementMetrics {
   runtime::MetricsRegistry& registry() { return registry_; }
   /// Freezes the clocks; further calls change nothing.
   void MarkFinished();
+  bool finished() const;
   /// Thread safe.
   QueryMetrics Snapshot() const;
 
@@ -51,6 +52,7 @@ class StatementMetrics {
 class Statement {
  public:
   Statement(SessionResources& resources, std::shared_ptr<StatementMetrics> metrics);
+  ~Statement() { Close(); }
 
   const runtime::QueryContext& context() const { return context_; }
   runtime::QueryContext* mutable_context() { return &context_; }
@@ -58,6 +60,8 @@ class Statement {
   const std::shared_ptr<StatementMetrics>& shared_metrics() const { return metrics_; }
   void set_root(std::unique_ptr<exec::Operator> root) { root_ = std::move(root); }
   exec::Operator* root() { return root_.get(); }
+  /// The heap that the bound plan takes, and before it what parsing takes; freed with the operators.
+  memory::Reservation& plan_memory() { return plan_memory_; }
   /// False for COPY, whose one row is the count of the rows that its operator reports itself.
   void set_counts_output(bool counts_output) { counts_output_ = counts_output; }
 
@@ -77,6 +81,8 @@ class Statement {
   const std::shared_ptr<StatementMetrics> metrics_;
   runtime::QueryContext context_;
   bool counts_output_ = true;
+  const std::unique_ptr<memory::MemoryConsumer> plan_consumer_;
+  memory::Reservation plan_memory_;
   std::unique_ptr<exec::Operator> root_;
   std::unique_ptr<runtime::BatchStream> stream_;  // declared after root_: freed before it
 };

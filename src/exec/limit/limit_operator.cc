@@ -55,6 +55,13 @@ arrow::Status LimitOperator::Prepare() {
   return limit_ == 0 ? arrow::Status::OK() : child_->Prepare();
 }
 
+std::optional<int64_t> LimitOperator::RowsToCome() const {
+  if (limit_ == 0) return 0;
+  const std::optional<int64_t> rows = child_->RowsToCome();
+  if (!rows) return std::nullopt;
+  return std::min(std::max<int64_t>(*rows - offset_, 0), limit_.value_or(std::numeric_limits<int64_t>::max()));
+}
+
 arrow::Result<std::unique_ptr<BatchStream>> LimitOperator::OpenStream() {
   if (limit_ == 0) return std::make_unique<EmptyStream>();
   ARROW_ASSIGN_OR_RAISE(auto input, child_->OpenStream());

@@ -14,6 +14,7 @@ class LimitOperator final : public Operator {
   LimitOperator(QueryContext* context, std::unique_ptr<Operator> child, std::optional<int64_t> limit, int64_t offset);
 
   arrow::Status Prepare() override;
+  std::optional<int64_t> RowsToCome() const override;
   int max_streams() const override { return 1; }
   arrow::Result<std::unique_ptr<BatchStream>> OpenStream() override;
 

@@ -19,6 +19,7 @@ class ProjectOperator final : public Operator {
   ~ProjectOperator() override;
 
   arrow::Status Prepare() override { return child_->Prepare(); }
+  std::optional<int64_t> RowsToCome() const override { return child_->RowsToCome(); }
   int max_streams() const override { return child_->max_streams(); }
   arrow::Result<std::unique_ptr<BatchStream>> OpenStream() override;
 

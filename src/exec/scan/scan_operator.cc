@@ -31,6 +31,8 @@ class ScanStream final : public BatchStream {
 ScanOperator::ScanOperator(QueryContext* context, std::string name, std::unique_ptr<runtime::StreamSource> source)
     : Operator(context, std::move(name), source->schema()), source_(std::move(source)) {}
 
+ScanOperator::~ScanOperator() { mutable_metrics().peak_bytes = source_->peak_bytes(); }
+
 arrow::Result<std::unique_ptr<BatchStream>> ScanOperator::OpenStream() {
   ARROW_ASSIGN_OR_RAISE(auto stream, source_->OpenStream());
   return std::make_unique<ScanStream>(std::move(stream), context()->cancellation, mutable_metrics());

@@ -62,11 +62,16 @@ arrow::Status SortOperator::Prepare() {
   return sorter_->FinishInput();
 }
 
+std::optional<int64_t> SortOperator::RowsToCome() const {
+  return std::min(rows_taken_.load(), fetch_rows_.value_or(std::numeric_limits<int64_t>::max()));
+}
+
 arrow::Status SortOperator::Consume(int worker, BatchStream* stream) {
   while (true) {
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> batch, stream->Next());
     const runtime::OperatorTimer timer(mutable_metrics());
     if (batch == nullptr) return sorter_->FinishWorker(worker);
+    rows_taken_.fetch_add(batch->num_rows(), std::memory_order_relaxed);
     if (!input_.computed.empty()) {
       ARROW_ASSIGN_OR_RAISE(batch, AddComputedKeys(batch));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -30,6 +31,7 @@ class SortOperator final : public Operator {
   ~SortOperator() override;
 
   arrow::Status Prepare() override;
+  std::optional<int64_t> RowsToCome() const override;
   int max_streams() const override { return 1; }
   arrow::Result<std::unique_ptr<BatchStream>> OpenStream() override;
 
@@ -52,6 +54,7 @@ class SortOperator final : public Operator {
   const std::optional<int64_t> fetch_rows_;
   const std::unique_ptr<memory::MemoryConsumer> key_consumer_;  // of computed keys
   std::unique_ptr<sort::ExternalSorter> sorter_;
+  std::atomic<int64_t> rows_taken_{0};
 };
 
 }  // namespace icebound::exec

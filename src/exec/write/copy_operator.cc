@@ -43,6 +43,7 @@ arrow::Status CopyOperator::Prepare() {
 
 arrow::Status CopyOperator::WriteAll() {
   ARROW_RETURN_NOT_OK(child_->Prepare());
+  context()->metrics.output_rows_total = child_->RowsToCome().value_or(0);
   ARROW_ASSIGN_OR_RAISE(auto stream, child_->OpenStream());
   runtime::OperatorTimer timer(mutable_metrics());
   while (true) {

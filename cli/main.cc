@@ -22,6 +22,24 @@ constexpr int kExitDiskFull = 4;
 /// What shells report of a program that SIGPIPE ended.
 constexpr int kExitReaderGone = 128 + SIGPIPE;
 
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  icebound sql \"SELECT * FROM 'in/*.parquet' WHERE ts >= DATE '2024-01-01' ORDER BY ts LIMIT 10\"\n"
+    "  icebound --memory-limit 512MB sql \"COPY (SELECT * FROM 'in/*.parquet' ORDER BY ts) TO 'sorted.parquet'\"\n"
+    "  icebound explain --analyze \"SELECT * FROM 'in/*.parquet' ORDER BY ts\"\n"
+    "\n";
+
+constexpr char kExitCodes[] =
+    "Exit codes:\n"
+    "  0    done\n"
+    "  1    the job failed: storage, or the data itself (overflow, division by zero)\n"
+    "  2    bad usage or SQL, a file that is not there\n"
+    "  3    the memory limit is too small for one row or for the plan\n"
+    "  4    spill limit reached, or a disk is full\n"
+    "  7    a file is not what it claims to be: truncated, corrupt, changed while it was read\n"
+    "  130  cancelled by Ctrl-C, SIGTERM or SIGHUP\n"
+    "  141  the reader of standard output has gone\n";
+
 void AddGlobalOptions(CLI::App& app, GlobalOptions* options) {
   app.add_option("--memory-limit", options->memory_limit, "Bytes with a unit (512MB, 1.5GiB) or a share (50%)")
       ->envname("ICEBOUND_MEMORY_LIMIT")
@@ -30,13 +48,28 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions* options) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--batch-size", options->batch_size, "Rows a batch; default 8192")->check(CLI::Range(1, 1 << 20));
   app.add_option("--spill-dir", options->spill_dir, "Directory for temporary files; default: the system's");
-  app.add_option("--spill-limit", options->spill_limit, "Most bytes of temporary files; default: 90% of the free space");
+  app.add_option("--spill-limit", options->spill_limit,
+                 "Most bytes of temporary files, 0B for none, or a share (50%) of the disk's free space; default 90%");
   app.add_option("--property", options->properties, "KEY=VALUE of a catalog or a storage (s3.endpoint=...); repeatable")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--metrics", options->metrics_path, "Write counters to this file as JSON");
   app.add_flag("--json", options->json, "One JSON document on standard output");
   app.add_flag("--quiet", options->quiet, "Print only what was asked for");
   app.add_flag("--no-progress", options->no_progress, "No progress line");
+}
+
+/// The options of the program stand before or after the command: the help of a command shows them, too.
+void ShowGlobalOptionsInHelp(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands(nullptr)) {
+    command->footer([&app] {
+      std::vector<const CLI::Option*> options;
+      for (const CLI::Option* option : app.get_options()) {
+        if (option != app.get_help_ptr() && option != app.get_version_ptr()) options.push_back(option);
+      }
+      return CLI::Formatter().make_group("Options of every command", false, options);
+    });
+  }
 }
 
 /// The exit code of a failure (icebound/error.h), also of those that are the program's own and have no ErrorKind.
@@ -69,6 +102,8 @@ int Main(int argc, char** argv) {
   AddGlobalOptions(app, &options);
   AddSqlCommand(app, options, &action);
   AddExplainCommand(app, options, &action);
+  ShowGlobalOptionsInHelp(app);
+  app.footer(std::string(kExamples) + kExitCodes);
   StandardOutput out;
   try {
     app.parse(argc, argv);

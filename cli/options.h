@@ -27,7 +27,4 @@ struct GlobalOptions {
 /// Opens the session these options describe.
 arrow::Result<std::shared_ptr<Session>> OpenSession(const GlobalOptions& options);
 
-/// Writes --metrics FILE as JSON; does nothing when it was not asked for.
-arrow::Status WriteMetrics(const GlobalOptions& options, const QueryMetrics& metrics);
-
 }  // namespace icebound::cli

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "standard_output.h"
 
@@ -39,32 +40,60 @@ std::string Rows(int64_t rows) {
   return fmt::format("{}", rows);
 }
 
+std::string Duration(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+  if (whole >= 100) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} s", whole);
+}
+
 }  // namespace
 
-std::string ProgressText(const QueryMetrics& metrics, int width) {
-  const bool reading = metrics.output_rows == 0;
-  const int64_t total = metrics.input_rows_expected;
-  const int64_t done = reading ? metrics.input_rows : metrics.output_rows;
-  const double fraction = total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0.0;
-  std::string text = reading ? "reading " : "writing ";
-  if (total > 0) {
-    constexpr int kBarWidth = 20;
-    const int filled = static_cast<int>(fraction * kBarWidth);
-    text += fmt::format("[{:=<{}}{:<{}}] {:3.0f}% ", "", filled, "", kBarWidth - filled, fraction * 100);
+std::string ProgressLine::Text(const QueryMetrics& metrics, int width) {
+  const bool input_is_left = metrics.input_rows < metrics.input_rows_expected || metrics.input_rows_expected == 0;
+  const Phase phase = metrics.output_rows > 0 && (!input_is_left || metrics.output_rows_expected > 0) ? Phase::kWriting
+                      : input_is_left                                                                 ? Phase::kReading
+                                                                                                      : Phase::kWorking;
+  const int64_t done = phase == Phase::kWriting ? metrics.output_rows : metrics.input_rows;
+  if (phase != phase_) {
+    phase_ = phase;
+    began_seconds_ = metrics.wall_seconds;
+    began_rows_ = phase == Phase::kWriting ? 0 : done;
   }
-  text += Rows(done) + " rows";
-  if (reading) text += ", " + Bytes(metrics.input_bytes);
-  if (metrics.spilled_bytes > 0) text += ", spilled " + Bytes(metrics.spilled_bytes);
-  text += fmt::format(", memory {}/{}", Bytes(metrics.reserved_bytes), Bytes(metrics.memory_limit_bytes));
-  if (metrics.wall_seconds > 0) {
-    text += fmt::format(", {}/s", Rows(static_cast<int64_t>(static_cast<double>(metrics.input_rows) / metrics.wall_seconds)));
-    if (reading && fraction > 0.02) text += fmt::format(", {:.0f} s left", metrics.wall_seconds * (1 - fraction) / fraction);
+  const int64_t total = phase == Phase::kWriting ? metrics.output_rows_expected : metrics.input_rows_expected;
+  const double seconds = metrics.wall_seconds - began_seconds_;
+  const double rate = seconds > 0 ? static_cast<double>(done - began_rows_) / seconds : 0;
+
+  const auto fits = [width](const std::string& text) { return static_cast<int>(text.size()) <= width; };
+  std::string text = phase == Phase::kReading ? "reading" : phase == Phase::kWorking ? "working" : "writing";
+  const size_t bar_at = text.size();
+  const double fraction = total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0;
+  if (total > 0) text += fmt::format(" {:3.0f}%", fraction * 100);
+  std::string separator = " ";
+  const auto add = [&](const std::string& field) {
+    if (!fits(text + separator + field)) return;
+    text += separator + field;
+    separator = ", ";
+  };
+  if (phase != Phase::kWorking && rate > 0) {
+    add(Rows(static_cast<int64_t>(rate)) + " rows/s");
+    // Early on the rate says little.
+    const bool settled = seconds > 1 && done - began_rows_ > total / 50;
+    if (total > done && settled) add(Duration(static_cast<double>(total - done) / rate) + " left");
   }
-  if (static_cast<int>(text.size()) > width) text.resize(static_cast<size_t>(width));
+  constexpr int kBarWidth = 20;
+  const int filled = static_cast<int>(fraction * kBarWidth);
+  const std::string bar = fmt::format(" [{:=<{}}{:<{}}]", "", filled, "", kBarWidth - filled);
+  if (total > 0 && fits(text + bar)) text.insert(bar_at, bar);
+  add(fmt::format("memory {}/{}", Bytes(metrics.reserved_bytes), Bytes(metrics.memory_limit_bytes)));
+  if (metrics.spilled_bytes > 0) add("spilled " + Bytes(metrics.spilled_bytes));
+  add(Rows(done) + " rows");
+  if (phase == Phase::kReading) add("read " + Bytes(metrics.input_bytes));
+  text.resize(std::min(text.size(), static_cast<size_t>(std::max(width, 0))));
   return text;
 }
 
-ProgressBar::ProgressBar(const Session& session, bool enabled) : session_(session) {
+ProgressBar::ProgressBar(Counters counters, bool enabled) : counters_(std::move(counters)) {
   if (enabled && isatty(STDERR_FILENO)) thread_ = std::thread([this] { Run(); });
 }
 
@@ -81,9 +110,9 @@ void ProgressBar::Stop() {
 void ProgressBar::Run() {
   std::unique_lock lock(mutex_);
   if (wake_.wait_for(lock, kFirstDraw, [this] { return stopping_; })) return;
+  ProgressLine line;
   while (!stopping_) {
-    const std::string text = ProgressText(session_.metrics(), TerminalWidth() - 1);
-    PrintMessage("\r\x1b[K" + text);
+    PrintMessage("\r\x1b[K" + line.Text(counters_(), TerminalWidth() - 1));
     wake_.wait_for(lock, kRedraw, [this] { return stopping_; });
   }
   PrintMessage("\r\x1b[K");

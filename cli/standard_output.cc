@@ -22,24 +22,31 @@ void WaitUntilWritable(int descriptor) {
 
 }  // namespace
 
-arrow::Status StandardOutput::Write(const void* data, int64_t bytes) {
-  ARROW_RETURN_NOT_OK(failure_);
-  const char* next = static_cast<const char*>(data);
-  const char* const end = next + bytes;
-  while (next < end) {
-    constexpr ptrdiff_t kMostAtOnce = ptrdiff_t{1} << 30;  // write(2) takes no more than 2 GiB
-    const ssize_t written = write(STDOUT_FILENO, next, static_cast<size_t>(std::min(end - next, kMostAtOnce)));
+arrow::Status WriteError(std::string_view what, int error) {
+  return arrow::internal::IOErrorFromErrno(error, "cannot write ", what, ": ", std::strerror(error));
+}
+
+arrow::Status WriteFully(int descriptor, std::string_view bytes, std::string_view what) {
+  while (!bytes.empty()) {
+    constexpr size_t kMostAtOnce = size_t{1} << 30;  // write(2) takes no more than 2 GiB
+    const ssize_t written = write(descriptor, bytes.data(), std::min(bytes.size(), kMostAtOnce));
     if (written >= 0) {
-      next += written;
-      position_ += written;
+      bytes.remove_prefix(static_cast<size_t>(written));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      WaitUntilWritable(STDOUT_FILENO);
+      WaitUntilWritable(descriptor);
     } else if (errno != EINTR) {
-      failure_ = arrow::internal::IOErrorFromErrno(errno, "cannot write to standard output: ", std::strerror(errno));
-      return failure_;
+      return WriteError(what, errno);
     }
   }
   return arrow::Status::OK();
+}
+
+arrow::Status StandardOutput::Write(const void* data, int64_t bytes) {
+  if (failure_.ok()) {
+    failure_ = WriteFully(STDOUT_FILENO, {static_cast<const char*>(data), static_cast<size_t>(bytes)}, "to standard output");
+    position_ += bytes;
+  }
+  return failure_;
 }
 
 bool StandardOutput::reader_is_gone() const { return arrow::internal::ErrnoFromStatus(failure_) == EPIPE; }

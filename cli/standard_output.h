@@ -8,6 +8,12 @@
 
 namespace icebound::cli {
 
+/// "cannot write <what>: No space left on device", with the errno inside (arrow::internal::ErrnoFromStatus).
+arrow::Status WriteError(std::string_view what, int error);
+
+/// Writes all of `bytes` to `descriptor`, waiting where it does not block. `what` is for the error.
+arrow::Status WriteFully(int descriptor, std::string_view bytes, std::string_view what);
+
 /// Standard output as a stream that knows what became of its bytes: each goes to write(2), whose error is returned at once and
 /// kept in failure(). Nothing waits in a buffer of ours, so there is nothing to lose at the exit. Not thread safe.
 class StandardOutput final : public arrow::io::OutputStream {
@@ -15,7 +21,7 @@ class StandardOutput final : public arrow::io::OutputStream {
   arrow::Status Write(const void* data, int64_t bytes) override;
   using arrow::io::OutputStream::Write;
 
-  /// The first error, with its errno (arrow::internal::ErrnoFromStatus); every later write fails with it, too.
+  /// The first WriteError; every later write fails with it, too.
   const arrow::Status& failure() const { return failure_; }
   /// The reader has gone (`| head`): EPIPE was the error.
   bool reader_is_gone() const;

@@ -48,6 +48,8 @@ class BlockCursor {
 
   int64_t offset() const { return at_ - begin_; }
   int64_t left() const { return end_ - at_; }
+  /// Whether a value was refused because the bytes end inside it: with more bytes it may be right.
+  bool ran_out() const { return ran_out_; }
 
   arrow::Status ReadLong(int64_t* out) {
     uint64_t value = 0;
@@ -129,7 +131,7 @@ class BlockCursor {
  private:
   arrow::Status ReadLongVarint(uint64_t* out);
   arrow::Status ReadItemBlock(int64_t min_item_bytes, int64_t* count, int64_t* bytes);
-  arrow::Status Short(int64_t wanted) const;
+  arrow::Status Short(int64_t wanted);
   arrow::Status IntRange(int64_t value) const;
   arrow::Status BadBoolean(uint8_t value) const;
   arrow::Status NegativeLength(int64_t length) const;
@@ -140,6 +142,7 @@ class BlockCursor {
   const uint8_t* end_ = nullptr;
   int depth_ = 0;
   int64_t items_of_nothing_ = 0;
+  bool ran_out_ = false;
 };
 
 }  // namespace icebound::iceberg::avro

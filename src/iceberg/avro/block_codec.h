@@ -49,11 +49,14 @@ class BlockDecompressor {
   arrow::Result<std::span<const uint8_t>> Inflate(std::span<const uint8_t> stored);
   arrow::Result<std::span<const uint8_t>> Unsnappy(std::span<const uint8_t> stored);
   arrow::Result<std::span<const uint8_t>> Unzstandard(std::span<const uint8_t> stored);
+  /// Decompresses a stream that does not say its size into output_, growing it step by step. Gives the bytes written.
+  arrow::Result<int64_t> Stream(std::span<const uint8_t> stored, int64_t most_bytes, int64_t* used_bytes);
 
   const Codec codec_;
   memory::MemoryConsumer* const consumer_;
   memory::Reservation context_;
   std::unique_ptr<arrow::util::Codec> library_;
+  std::shared_ptr<arrow::util::Decompressor> stream_;
   std::shared_ptr<arrow::ResizableBuffer> output_;
   int64_t last_bytes_ = 0;  // decompressed size of the last block: the first guess for the next
 };

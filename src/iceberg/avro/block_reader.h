@@ -68,12 +68,13 @@ class BlockReader {
 
   arrow::Status ReadHeader();
   arrow::Status ParseMetadata(BlockCursor* cursor);
+  arrow::Status InterpretMetadata(int64_t header_bytes);
   arrow::Status SeekToSplit(int64_t header_bytes);
   arrow::Result<bool> NextBlock();
   arrow::Status LoadBlock();
   /// The frame of the block at offset_: its counts, and where its data begins.
   arrow::Status ReadBlockFrame(int64_t* count, int64_t* data_bytes, int64_t* data_offset);
-  /// Bytes [offset, offset + size) of the file in buffer_, from the window when they are in it.
+  /// Bytes [offset, offset + size) of the file, or up to its end: in the window, until the next call.
   arrow::Result<std::span<const uint8_t>> ReadAt(int64_t offset, int64_t size);
   arrow::Status At(int64_t offset, const arrow::Status& status) const;
 

@@ -95,13 +95,16 @@ struct Node {
   int32_t element_id = kNoId;         ///< kArray
   int32_t key_id = kNoId;             ///< kMap, and kArray of logical type kMap
   int32_t value_id = kNoId;           ///< kMap, and kArray of logical type kMap
-  int64_t min_bytes = 0;              ///< no value takes less; 0 for null and for records of nothing
+  int64_t min_bytes = 0;              ///< no value takes less
+  bool is_empty = false;              ///< no value takes any bytes: null, records of nothing
 
   /// The field with this id, or null.
   const Field* FindField(int32_t id) const;
   /// For a union of null and one other type, that type; for a type that is no union, itself; else null.
   const Node* NonNull() const;
   bool is_nullable() const;  ///< null, or a union with null
+  /// kArray, kMap: what an element or entry takes at least.
+  int64_t min_item_bytes() const { return element->min_bytes + (type == Type::kMap ? 1 : 0); }
 };
 
 /// "long", "record r2", "[null, string]": for messages.
@@ -165,6 +168,8 @@ class SchemaBuilder {
 
  private:
   Node* Add(Type type, LogicalType logical = LogicalType::kNone);
+  /// The fixed type of this name, when there is one: a name is defined once.
+  const Node* FindNamed(std::string_view name) const;
 
   memory::MemoryConsumer* consumer_;
   std::shared_ptr<Schema> schema_;

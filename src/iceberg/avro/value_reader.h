@@ -22,10 +22,12 @@
 #include <arrow/status.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "iceberg/avro/binary.h"
 #include "iceberg/avro/schema.h"
@@ -56,6 +58,20 @@ class ValueReader {
     return Read(&out->emplace());
   }
 
+  /// An array, or a map, of what Read knows. (The bytes are at most a few times those of the block.)
+  template <typename T>
+  arrow::Status Read(std::vector<T>* out) {
+    out->clear();
+    return ReadArray([&](ValueReader& element) { return element.Read(&out->emplace_back()); });
+  }
+  template <typename K, typename V>
+  arrow::Status Read(std::map<K, V>* out) {
+    out->clear();
+    K key{};
+    return ReadMap([&](ValueReader& reader) { return reader.Read(&key); },
+                   [&](ValueReader& reader) { return reader.Read(&(*out)[key]); });
+  }
+
   /// Calls `on_field(const Field&, ValueReader&) -> arrow::Status` for each field, in the file's order.
   template <typename OnField>
   arrow::Status ReadRecord(OnField&& on_field) {
@@ -72,7 +88,7 @@ class ValueReader {
   template <typename OnElement>
   arrow::Status ReadArray(OnElement&& on_element) {
     ARROW_RETURN_NOT_OK(Enter(Type::kArray));
-    return ForEachItem(*type_->element, [&] { return Child(*type_->element, on_element); });
+    return ForEachItem([&] { return Child(*type_->element, on_element); });
   }
 
   /// Calls `on_key(ValueReader&)`, then `on_value(ValueReader&)`, for each entry of a map in either of its forms.
@@ -80,7 +96,7 @@ class ValueReader {
   arrow::Status ReadMap(OnKey&& on_key, OnValue&& on_value) {
     ARROW_RETURN_NOT_OK(EnterMap());
     const auto [key, value] = MapTypes();
-    return ForEachItem(*type_->element, [&]() -> arrow::Status {
+    return ForEachItem([&]() -> arrow::Status {
       ARROW_RETURN_NOT_OK(Child(*key, on_key));
       return Child(*value, on_value);
     });
@@ -111,10 +127,10 @@ class ValueReader {
 
   /// Runs `on_item` for every item of an array's or map's blocks.
   template <typename OnItem>
-  arrow::Status ForEachItem(const Node& element, OnItem&& on_item) {
+  arrow::Status ForEachItem(OnItem&& on_item) {
     for (;;) {
       int64_t count = 0;
-      ARROW_RETURN_NOT_OK(cursor_->ReadItemCount(element.min_bytes, &count));
+      ARROW_RETURN_NOT_OK(cursor_->ReadItemCount(type_->min_item_bytes(), &count));
       if (count == 0) return Leave();
       for (int64_t i = 0; i < count; ++i) ARROW_RETURN_NOT_OK(on_item());
     }
@@ -123,7 +139,7 @@ class ValueReader {
   BlockCursor* cursor_;
   const Node* type_;
   bool taken_ = false;
-  bool bad_branch_ = false;
+  arrow::Status branch_status_;  // of reading the number of a union's branch
 };
 
 }  // namespace icebound::iceberg::avro

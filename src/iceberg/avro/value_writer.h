@@ -18,9 +18,12 @@
 #include <arrow/status.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "iceberg/avro/binary.h"
 #include "iceberg/avro/schema.h"
@@ -49,6 +52,20 @@ class ValueWriter {
   template <typename T>
   arrow::Status Write(const std::optional<T>& value) {
     return value.has_value() ? Write(*value) : WriteNull();
+  }
+
+  /// An array, or a map, of what Write knows.
+  template <typename T>
+  arrow::Status Write(const std::vector<T>& values) {
+    return WriteArray(static_cast<int64_t>(values.size()),
+                      [&](int64_t i, ValueWriter& element) { return element.Write(values[static_cast<size_t>(i)]); });
+  }
+  template <typename K, typename V>
+  arrow::Status Write(const std::map<K, V>& entries) {
+    auto entry = entries.begin();
+    return WriteMap(
+        static_cast<int64_t>(entries.size()), [&](int64_t, ValueWriter& key) { return key.Write(entry->first); },
+        [&](int64_t, ValueWriter& value) { return value.Write((entry++)->second); });
   }
 
   /// Calls `on_field(const Field&, ValueWriter&) -> arrow::Status` for each field of the schema.

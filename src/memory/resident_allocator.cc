@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "memory/block_poison.h"
 #include "memory/page_mapping.h"
@@ -18,6 +19,9 @@ constexpr int64_t kBareBytesMax = 256 << 10;
 
 // From here on moving page tables is cheaper than copying bytes (a copy also faults the new pages in).
 constexpr int64_t kRemapBytesMin = 256 << 10;
+
+// A round has to be longer than the time between two uses of a block, such as two row groups of a scan.
+constexpr int64_t kRounds = 2;
 
 /// Makes exactly the first `bytes` of a live block usable.
 uint8_t* ShowBytes(uint8_t* block, int64_t bytes, int64_t block_bytes) {
@@ -91,19 +95,38 @@ void ResidentAllocator::FreeBlockOf(uint8_t* block, int64_t block_bytes) {
   {
     std::lock_guard lock(size_class.mutex);
     size_class.free_blocks = new (block) FreeBlock{size_class.free_blocks};
+    ++size_class.free_count;
     PoisonBytes(block, block_bytes);
   }
+  CountFreed(block_bytes);
   const int64_t free_bytes = free_bytes_.fetch_add(block_bytes, std::memory_order_relaxed) + block_bytes;
-  if (free_bytes > retained_bytes_max_) TrimFreeLists(free_bytes - retained_bytes_max_);
+  if (free_bytes <= retained_bytes_max_) return;
+  const int64_t given_bytes = TrimFreeLists(free_bytes - retained_bytes_max_, /*surplus_only=*/true);
+  if (free_bytes - given_bytes > retained_bytes_max_) TrimFreeLists(free_bytes - given_bytes - retained_bytes_max_);
 }
 
-uint8_t* ResidentAllocator::TakeFreeBlock(int64_t block_bytes) {
+/// Counts what is freed, and begins the next round.
+void ResidentAllocator::CountFreed(int64_t block_bytes) {
+  const int64_t round_bytes = round_bytes_.fetch_add(block_bytes, std::memory_order_relaxed) + block_bytes;
+  if (round_bytes < kRounds * retained_bytes_max_) return;
+  round_bytes_.store(0, std::memory_order_relaxed);
+  for (SizeClass& size_class : classes_) {
+    std::lock_guard lock(size_class.mutex);
+    size_class.surplus_count = std::exchange(size_class.idle_count, size_class.free_count);
+  }
+}
+
+uint8_t* ResidentAllocator::TakeFreeBlock(int64_t block_bytes, bool surplus_only) {
   SizeClass& size_class = ClassOf(block_bytes);
   std::lock_guard lock(size_class.mutex);
   FreeBlock* block = size_class.free_blocks;
-  if (block == nullptr) return nullptr;
+  if (block == nullptr || (surplus_only && size_class.surplus_count == 0)) return nullptr;
   UnpoisonBytes(block, block_bytes);
   size_class.free_blocks = block->next;
+  --size_class.free_count;
+  size_class.idle_count = std::min(size_class.idle_count, size_class.free_count);
+  if (surplus_only) --size_class.surplus_count;
+  size_class.surplus_count = std::min(size_class.surplus_count, size_class.free_count);
   free_bytes_.fetch_sub(block_bytes, std::memory_order_relaxed);
   return reinterpret_cast<uint8_t*>(block);
 }
@@ -192,12 +215,12 @@ int64_t ResidentAllocator::Trim(int64_t wanted_bytes) {
   return given_bytes >= wanted_bytes ? given_bytes : given_bytes + slabs_.Trim(wanted_bytes - given_bytes);
 }
 
-int64_t ResidentAllocator::TrimFreeLists(int64_t wanted_bytes) {
+int64_t ResidentAllocator::TrimFreeLists(int64_t wanted_bytes, bool surplus_only) {
   int64_t given_bytes = 0;
   for (int64_t block_bytes = kPooledBytesMax; block_bytes > kSmallBytesMax && given_bytes < wanted_bytes;
        block_bytes = SmallerBlockBytes(block_bytes)) {
     while (given_bytes < wanted_bytes) {
-      uint8_t* block = TakeFreeBlock(block_bytes);
+      uint8_t* block = TakeFreeBlock(block_bytes, surplus_only);
       if (block == nullptr) break;
       ReturnToSystem(block, block_bytes);
       given_bytes += block_bytes;

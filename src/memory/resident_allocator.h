@@ -10,7 +10,9 @@
 //
 // Trim takes free blocks, largest class first, and gives them back: blocks up to 256 KiB keep their addresses ("bare") because
 // many small holes would use up the mappings a process may have (the addresses go too when there are no others); larger ones are
-// unmapped. Free blocks beyond `retained_bytes_max` are trimmed as they come.
+// unmapped. Free blocks beyond `retained_bytes_max` are trimmed as they come, the surplus first: blocks that nobody has needed
+// for a whole round, in which kRounds times `retained_bytes_max` were freed. Else what a phase of the query has left behind would
+// fill the free lists, and the blocks of the phase that runs would be mapped anew each time.
 //
 // Reallocate never holds two copies that were not both committed: within a class nothing happens; a large block moves its page
 // tables (mremap); a small one is copied, and when there is no room for the copy, a block of its own mapping is moved after all.
@@ -63,6 +65,9 @@ class ResidentAllocator {
   struct alignas(64) SizeClass {
     std::mutex mutex;
     FreeBlock* free_blocks = nullptr;  // guarded by mutex: resident
+    int64_t free_count = 0;            // guarded by mutex: of free_blocks
+    int64_t idle_count = 0;            // guarded by mutex: the least free_count of this round
+    int64_t surplus_count = 0;         // guarded by mutex: idle_count of the last round, less what is gone
     std::vector<uint8_t*> bare;        // guarded by mutex: addresses without pages
   };
 
@@ -72,7 +77,7 @@ class ResidentAllocator {
 
   uint8_t* AllocateBlock(int64_t block_bytes, int64_t ceiling_bytes);
   void FreeBlockOf(uint8_t* block, int64_t block_bytes);
-  uint8_t* TakeFreeBlock(int64_t block_bytes);
+  uint8_t* TakeFreeBlock(int64_t block_bytes, bool surplus_only = false);
   uint8_t* MapBlock(int64_t block_bytes, int64_t ceiling_bytes);
   void ReturnToSystem(uint8_t* block, int64_t block_bytes);
   uint8_t* ResizeBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t keep_bytes,
@@ -82,13 +87,15 @@ class ResidentAllocator {
   uint8_t* RemapBlock(uint8_t* block, int64_t old_block_bytes, int64_t new_block_bytes, int64_t ceiling_bytes);
   bool Commit(int64_t bytes, int64_t ceiling_bytes);
   void Uncommit(int64_t bytes);
-  int64_t TrimFreeLists(int64_t wanted_bytes);
+  int64_t TrimFreeLists(int64_t wanted_bytes, bool surplus_only = false);
+  void CountFreed(int64_t block_bytes);
   bool ReleaseBareAddresses();
 
   CommittedBytes* const committed_;
   const int64_t retained_bytes_max_;
   std::atomic<int64_t> mapped_bytes_{0};  // blocks with their own mapping, live and free
   std::atomic<int64_t> free_bytes_{0};    // those of them on free lists
+  std::atomic<int64_t> round_bytes_{0};   // freed in this round
   SlabAllocator slabs_;
   std::array<SizeClass, kClassCount> classes_;  // those of small blocks stay empty
 };

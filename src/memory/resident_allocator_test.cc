@@ -108,6 +108,26 @@ TEST(ResidentAllocator, ManyThreadsShareIt) {
   EXPECT_EQ(committed.now(), 0);
 }
 
+// What one phase leaves on the free lists must not make the next one map its blocks anew each time.
+TEST(ResidentAllocator, BlocksInUseOutliveThoseThatNobodyNeeds) {
+  for (const auto& [old_bytes, new_bytes] : {std::pair<int64_t, int64_t>{64 << 10, 900 << 10}, {900 << 10, 64 << 10}}) {
+    CommittedBytes committed;
+    ResidentAllocator allocator(&committed, 4 * kMiB);
+    std::vector<uint8_t*> blocks;
+    for (int64_t bytes = 0; bytes < 8 * kMiB; bytes += old_bytes) blocks.push_back(allocator.Allocate(old_bytes, 64, kNoCeiling));
+    for (uint8_t* block : blocks) allocator.Free(block, old_bytes, 64);
+    constexpr int kRounds = 1000;
+    int mapped = 0;
+    for (int i = 0; i < kRounds; ++i) {
+      const int64_t before = committed.now();
+      uint8_t* block = allocator.Allocate(new_bytes, 64, kNoCeiling);
+      mapped += committed.now() > before ? 1 : 0;
+      allocator.Free(block, new_bytes, 64);
+    }
+    EXPECT_LT(mapped, kRounds / 10) << new_bytes;
+  }
+}
+
 TEST(ResidentAllocator, BlocksFreedByAnotherThread) {
   CommittedBytes committed;
   ResidentAllocator allocator(&committed, kMiB);

@@ -14,7 +14,7 @@ help:
 	@echo "make test    everything CI runs"
 	@echo "make sanitize  the unit tests under ASan+UBSan, and under TSan"
 	@echo "make build   build/release/icebound"
-	@echo "make bench   the comparison with the peers"
+	@echo "make bench   the comparison with the peers: sorts (SF1, SF10), then queries (SF1)"
 	@echo "make lint    layer rules, formatting"
 
 bootstrap:
@@ -40,7 +40,9 @@ test: lint test-fast
 	.venv/bin/python -m pytest -q tests
 
 bench: build
+	@.venv/bin/pip install -q --disable-pip-version-check -r benchmarks/requirements.txt
 	@.venv/bin/python benchmarks/compare/sort_compare.py
+	@.venv/bin/python benchmarks/compare/query_compare.py --scale 1
 
 lint: bootstrap
 	@.venv/bin/python tools/check_layers.py

@@ -21,6 +21,7 @@
 #include "icebound/error.h"
 #include "icebound/metrics.h"
 #include "icebound/result.h"
+#include "icebound/source_options.h"
 
 namespace icebound {
 
@@ -39,7 +40,13 @@ class Session {
 
   /// Names a Parquet file, glob or directory: local, s3://, gs://, abfs://. The schema is read now; the files must not change
   /// while used.
-  virtual arrow::Status RegisterParquet(std::string name, const std::string& path_or_glob_or_dir) = 0;
+  virtual arrow::Status RegisterParquet(std::string name, const std::string& path_or_glob_or_dir,
+                                        const ParquetReadOptions& options = {}) = 0;
+
+  /// Names a CSV file, glob or directory (its *.csv and *.tsv files) in the same places. Headers, and a sample that says the
+  /// columns' types, are read now.
+  virtual arrow::Status RegisterCsv(std::string name, const std::string& path_or_glob_or_dir,
+                                    const CsvReadOptions& options = {}) = 0;
 
   /// Names a stream of batches. It can be scanned once.
   virtual arrow::Status RegisterArrow(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader) = 0;

@@ -10,6 +10,8 @@
 #include <functional>
 #include <system_error>
 
+#include <fmt/ranges.h>
+
 #include "base/error.h"
 
 namespace icebound::io {
@@ -209,7 +211,8 @@ arrow::Result<std::vector<std::string>> ExpandBraces(std::string_view pattern) {
 /// Walks directories and adds what matches.
 class FileListing::Collector {
  public:
-  Collector(const Location& location, FileListing* listing) : store_(location), listing_(listing) {}
+  Collector(const Location& location, const std::vector<std::string_view>& suffixes, FileListing* listing)
+      : store_(location), suffixes_(suffixes), listing_(listing) {}
 
   arrow::Status AddFile(const std::string& path, const DirectoryEntry& entry) {
     return listing_->Add(path, entry.size_bytes, entry.modified_ns);
@@ -228,7 +231,9 @@ class FileListing::Collector {
         below.push_back(entry);
         return arrow::Status::OK();
       }
-      return entry.name.ends_with(".parquet") ? AddFile(Join(directory, entry.name), entry) : arrow::Status::OK();
+      const bool is_wanted =
+          std::any_of(suffixes_.begin(), suffixes_.end(), [&](std::string_view suffix) { return entry.name.ends_with(suffix); });
+      return is_wanted ? AddFile(Join(directory, entry.name), entry) : arrow::Status::OK();
     }));
     for (const DirectoryEntry& entry : below) {
       ARROW_RETURN_NOT_OK(Enter(directory, entry, [&](const std::string& path) { return AddTree(path); }));
@@ -283,13 +288,15 @@ class FileListing::Collector {
   }
 
   const Store store_;
+  const std::vector<std::string_view>& suffixes_;
   FileListing* const listing_;
   std::vector<std::pair<uint64_t, uint64_t>> inside_;  // directories from the start down to here
 };
 
-arrow::Result<FileListing> FileListing::List(const Location& location, memory::MemoryConsumer* consumer) {
+arrow::Result<FileListing> FileListing::List(const Location& location, const std::vector<std::string_view>& suffixes,
+                                             memory::MemoryConsumer* consumer) {
   FileListing listing(consumer);
-  Collector collector(location, &listing);
+  Collector collector(location, suffixes, &listing);
   std::string path = location.path;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
 
@@ -301,8 +308,8 @@ arrow::Result<FileListing> FileListing::List(const Location& location, memory::M
   if (entry.has_value()) {
     ARROW_RETURN_NOT_OK(collector.AddRoot(path, *entry));
     if (listing.entries_.empty()) {
-      return MakeError(ErrorKind::kNotFound, "no Parquet files in the directory {}: none of its files ends in \".parquet\"",
-                       location.text);
+      return MakeError(ErrorKind::kNotFound, "no such files in the directory {}: none of its files ends in \"{}\"", location.text,
+                       fmt::join(suffixes, "\" or \""));
     }
   } else if (HasPattern(path)) {
     ARROW_ASSIGN_OR_RAISE(const std::vector<std::string> patterns, ExpandBraces(path));

@@ -3,7 +3,7 @@
 // Which files a path means.
 //
 //   a file                 itself, whatever characters are in its name
-//   a directory            every *.parquet below it, at any depth
+//   a directory            every file below it, at any depth, that has one of the wanted endings (*.parquet)
 //   a pattern              * ? [a-z] [!a-z] {a,b} within a name, ** for any number of directories
 //
 // Names that begin with "." or "_" (markers, logs and temporary files of other engines) are not found unless they are written
@@ -33,8 +33,10 @@ arrow::Result<std::vector<std::string>> ExpandBraces(std::string_view pattern);
 /// The files of a table, sorted. Immutable once made; thread safe.
 class FileListing {
  public:
-  /// kNotFound (naming the path) when there is none. `consumer` is charged and must outlive the listing.
-  static arrow::Result<FileListing> List(const Location& location, memory::MemoryConsumer* consumer);
+  /// kNotFound (naming the path) when there is none. A directory means those of its files that end in one of `suffixes`.
+  /// `consumer` is charged and must outlive the listing.
+  static arrow::Result<FileListing> List(const Location& location, const std::vector<std::string_view>& suffixes,
+                                         memory::MemoryConsumer* consumer);
 
   int64_t size() const { return static_cast<int64_t>(entries_.size()); }
   std::string path(int64_t index) const;

@@ -23,7 +23,7 @@ class FileListingTest : public ::testing::Test {
   }
   arrow::Result<std::vector<std::string>> List(const std::string& pattern) {
     ARROW_ASSIGN_OR_RAISE(const Location location, engine_.file_systems->Resolve(directory_ / pattern));
-    ARROW_ASSIGN_OR_RAISE(const FileListing listing, FileListing::List(location, consumer_.get()));
+    ARROW_ASSIGN_OR_RAISE(const FileListing listing, FileListing::List(location, {".parquet"}, consumer_.get()));
     std::vector<std::string> names;
     for (int64_t i = 0; i < listing.size(); ++i) names.push_back(listing.path(i).substr(directory_.path().size() + 1));
     return names;
@@ -79,7 +79,7 @@ TEST_F(FileListingTest, AFileIsItself) {
   Touch("a.txt", "12345");
   EXPECT_THAT(Names("a.txt"), ElementsAre("a.txt"));
   const Location location = engine_.file_systems->Resolve(directory_ / "a.txt").ValueOrDie();
-  const FileListing listing = FileListing::List(location, consumer_.get()).ValueOrDie();
+  const FileListing listing = FileListing::List(location, {".parquet"}, consumer_.get()).ValueOrDie();
   EXPECT_EQ(listing.version(0).size_bytes, 5);
   EXPECT_GT(listing.version(0).modified_ns, 0);
   EXPECT_EQ(listing.total_bytes(), 5);
@@ -153,7 +153,7 @@ TEST_F(FileListingTest, LinksInACircleAreNotFollowed) {
 TEST_F(FileListingTest, ManyNamesAreKeptCompactlyAndCharged) {
   for (int i = 0; i < 3000; ++i) Touch(fmt::format("many/{:06}.parquet", i));
   const Location location = engine_.file_systems->Resolve(directory_ / "many").ValueOrDie();
-  const FileListing listing = FileListing::List(location, consumer_.get()).ValueOrDie();
+  const FileListing listing = FileListing::List(location, {".parquet"}, consumer_.get()).ValueOrDie();
   EXPECT_EQ(listing.size(), 3000);
   EXPECT_EQ(listing.path(1234), directory_ / "many/001234.parquet");
   EXPECT_GT(consumer_->reserved_bytes(), 3000 * 60);

@@ -9,6 +9,7 @@
 #include "io/parquet_footer.h"
 #include "io/parquet_guard.h"
 #include "io/parquet_scan.h"
+#include "io/parquet_schema.h"
 
 namespace icebound::io {
 namespace {
@@ -94,17 +95,18 @@ ParquetTable::ParquetTable(Location location, memory::MemoryLedger* ledger)
     : location_(std::move(location)), consumer_(ledger->AddConsumer("table " + location_.text)) {}
 
 arrow::Result<std::shared_ptr<ParquetTable>> ParquetTable::Open(FileSystems* file_systems, std::string_view path_or_uri,
-                                                                memory::MemoryLedger* ledger, const ParquetReadOptions& options) {
+                                                                memory::MemoryLedger* ledger,
+                                                                const ParquetTableOptions& options) {
   ARROW_ASSIGN_OR_RAISE(Location location, file_systems->Resolve(path_or_uri));
   std::shared_ptr<ParquetTable> table(new ParquetTable(std::move(location), ledger));
-  ARROW_ASSIGN_OR_RAISE(table->listing_, FileListing::List(table->location_, table->consumer_.get()));
+  ARROW_ASSIGN_OR_RAISE(table->listing_, FileListing::List(table->location_, {".parquet"}, table->consumer_.get()));
   ARROW_RETURN_NOT_OK(table->ReadFooters(options));
   return table;
 }
 
-arrow::Status ParquetTable::ReadFooters(const ParquetReadOptions& options) {
+arrow::Status ParquetTable::ReadFooters(const ParquetTableOptions& options) {
   const int64_t files = listing_->size();
-  const int64_t counted = files <= kCountedFiles ? files : 1;
+  const int64_t counted = files <= kCountedFiles || options.check_all_files ? files : 1;
   int64_t counted_bytes = 0;
   for (int64_t i = 0; i < counted; ++i) {
     const FileVersion version = listing_->version(i);
@@ -113,6 +115,7 @@ arrow::Status ParquetTable::ReadFooters(const ParquetReadOptions& options) {
     if (i == 0) {
       schema_ = footer->schema();
       first_file_ = footer->file().name();
+      if (options.expected_schema != nullptr) ARROW_RETURN_NOT_OK(CheckExpected(*options.expected_schema));
       const auto columns = static_cast<size_t>(schema_->num_fields());
       shape_ = {.column_bytes = std::vector<int64_t>(columns, 0),
                 .compressed_bytes = std::vector<int64_t>(columns, 0),
@@ -139,6 +142,26 @@ arrow::Status ParquetTable::ReadFooters(const ParquetReadOptions& options) {
     const double scale = static_cast<double>(listing_->total_bytes()) / static_cast<double>(std::max<int64_t>(1, counted_bytes));
     rows_ = static_cast<int64_t>(static_cast<double>(rows_) * scale);
     row_groups_ = std::max(files, static_cast<int64_t>(static_cast<double>(row_groups_) * scale));
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status ParquetTable::CheckExpected(const arrow::Schema& expected) const {
+  for (const std::shared_ptr<arrow::Field>& wanted : expected.fields()) {
+    const std::shared_ptr<arrow::Field> found = schema_->GetFieldByName(wanted->name());
+    if (found == nullptr) {
+      return MakeError(ErrorKind::kInvalidInput, "column \"{}\" ({}) was expected, but {} has none of that name", wanted->name(),
+                       wanted->type()->ToString(), first_file_);
+    }
+    if (!SameLayout(*found->type(), *PlainType(wanted->type()))) {
+      return MakeError(ErrorKind::kInvalidInput, "column \"{}\" was expected to be {}, but is {} in {}", wanted->name(),
+                       wanted->type()->ToString(), found->type()->ToString(), first_file_);
+    }
+  }
+  for (const std::shared_ptr<arrow::Field>& found : schema_->fields()) {
+    if (expected.GetFieldIndex(found->name()) >= 0) continue;
+    return MakeError(ErrorKind::kInvalidInput, "column \"{}\" ({}) of {} was not expected", found->name(),
+                     found->type()->ToString(), first_file_);
   }
   return arrow::Status::OK();
 }

@@ -40,7 +40,13 @@ struct ParquetScanRequest {
   bool ordered = false;                ///< one stream, in the table's order: files by name, rows as stored
 };
 
-struct ParquetReadOptions {
+struct ParquetTableOptions {
+  /// Columns the table must have, by name, and their types; null: any.
+  std::shared_ptr<arrow::Schema> expected_schema;
+
+  /// Reads the footers of all files at once instead of the first few.
+  bool check_all_files = false;
+
   /// Delivers columns of text whose chunks are small dictionaries (as the first file has them) as Arrow dictionaries with 32-bit
   /// indexes; a chunk of another file or row group that is none is made one while it is read. Off: plain values.
   bool keep_dictionaries = false;
@@ -59,7 +65,7 @@ class ParquetTable : public std::enable_shared_from_this<ParquetTable> {
  public:
   /// `path_or_uri` is a file, a directory or a pattern (file_listing.h).
   static arrow::Result<std::shared_ptr<ParquetTable>> Open(FileSystems* file_systems, std::string_view path_or_uri,
-                                                           memory::MemoryLedger* ledger, const ParquetReadOptions& options = {});
+                                                           memory::MemoryLedger* ledger, const ParquetTableOptions& options = {});
 
   /// Columns in plain types (parquet_schema.h). Nullability is what the first file says.
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
@@ -82,7 +88,9 @@ class ParquetTable : public std::enable_shared_from_this<ParquetTable> {
   friend class ParquetScan;
 
   ParquetTable(Location location, memory::MemoryLedger* ledger);
-  arrow::Status ReadFooters(const ParquetReadOptions& options);
+  arrow::Status ReadFooters(const ParquetTableOptions& options);
+  /// kInvalidInput when schema_ is not what is expected.
+  arrow::Status CheckExpected(const arrow::Schema& expected) const;
 
   const Location location_;
   const std::unique_ptr<memory::MemoryConsumer> consumer_;

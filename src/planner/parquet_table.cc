@@ -48,9 +48,11 @@ class ParquetTableSource final : public plan::TableSource {
 
 }  // namespace
 
-arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquetTable(const std::string& path, io::FileSystems* file_systems,
-                                                                   memory::MemoryLedger* ledger) {
-  ARROW_ASSIGN_OR_RAISE(auto table, io::ParquetTable::Open(file_systems, path, ledger));
+arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquetTable(const std::string& path, const ParquetReadOptions& options,
+                                                                   io::FileSystems* file_systems, memory::MemoryLedger* ledger) {
+  ARROW_ASSIGN_OR_RAISE(auto table, io::ParquetTable::Open(file_systems, path, ledger,
+                                                           {.expected_schema = options.expected_schema,
+                                                            .check_all_files = options.check_all_files}));
   return std::make_shared<ParquetTableSource>(std::move(table));
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "icebound/source_options.h"
 #include "io/file_systems.h"
 #include "memory/memory_ledger.h"
 #include "plan/table_source.h"
@@ -13,7 +14,7 @@
 namespace icebound::planner {
 
 /// A Parquet file, directory or glob as a table of the plan. `file_systems` and `ledger` must outlive it.
-arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquetTable(const std::string& path, io::FileSystems* file_systems,
-                                                                   memory::MemoryLedger* ledger);
+arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquetTable(const std::string& path, const ParquetReadOptions& options,
+                                                                   io::FileSystems* file_systems, memory::MemoryLedger* ledger);
 
 }  // namespace icebound::planner

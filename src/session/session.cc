@@ -77,8 +77,14 @@ arrow::Result<std::shared_ptr<SessionImpl>> SessionImpl::Make(const BoundedSessi
 
 SessionImpl::~SessionImpl() = default;
 
-arrow::Status SessionImpl::RegisterParquet(std::string name, const std::string& path_or_glob_or_dir) {
-  ARROW_ASSIGN_OR_RAISE(auto table, catalog_.OpenParquet(path_or_glob_or_dir));
+arrow::Status SessionImpl::RegisterParquet(std::string name, const std::string& path_or_glob_or_dir,
+                                           const ParquetReadOptions& options) {
+  ARROW_ASSIGN_OR_RAISE(auto table, catalog_.OpenParquet(path_or_glob_or_dir, options));
+  return catalog_.Register(std::move(name), std::move(table));
+}
+
+arrow::Status SessionImpl::RegisterCsv(std::string name, const std::string& path_or_glob_or_dir, const CsvReadOptions& options) {
+  ARROW_ASSIGN_OR_RAISE(auto table, catalog_.OpenCsv(path_or_glob_or_dir, options));
   return catalog_.Register(std::move(name), std::move(table));
 }
 

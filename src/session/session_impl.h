@@ -21,7 +21,9 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
   static arrow::Result<std::shared_ptr<SessionImpl>> Make(const BoundedSessionConfig& config);
   ~SessionImpl() override;
 
-  arrow::Status RegisterParquet(std::string name, const std::string& path_or_glob_or_dir) override;
+  arrow::Status RegisterParquet(std::string name, const std::string& path_or_glob_or_dir,
+                                const ParquetReadOptions& options) override;
+  arrow::Status RegisterCsv(std::string name, const std::string& path_or_glob_or_dir, const CsvReadOptions& options) override;
   arrow::Status RegisterArrow(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader) override;
   arrow::Status SetProperty(const std::string& key, const std::string& value) override;
   arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text) override { return SqlInScript({}, {std::string(text), 0}); }

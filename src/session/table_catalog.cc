@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "io/csv/csv_table.h"
+#include "planner/csv_table.h"
 #include "planner/parquet_table.h"
 #include "planner/series_table.h"
 
@@ -44,8 +46,13 @@ io::FileSystems* TableCatalog::file_systems() {
   return file_systems_.back().get();
 }
 
-arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::OpenParquet(const std::string& path) {
-  return planner::OpenParquetTable(path, file_systems(), resources_.ledger.get());
+arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::OpenParquet(const std::string& path,
+                                                                            const ParquetReadOptions& options) {
+  return planner::OpenParquetTable(path, options, file_systems(), resources_.ledger.get());
+}
+
+arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::OpenCsv(const std::string& path, const CsvReadOptions& options) {
+  return planner::OpenCsvTable(path, options, file_systems(), resources_.ledger.get());
 }
 
 arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveName(const std::vector<std::string>& parts) {
@@ -79,7 +86,9 @@ arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveSeries(co
   return planner::MakeSeriesTable(bounds);
 }
 
-arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolvePath(const std::string& path) { return OpenParquet(path); }
+arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolvePath(const std::string& path) {
+  return io::IsCsvPath(path) ? OpenCsv(path, {}) : OpenParquet(path, {});
+}
 
 std::vector<std::string> TableCatalog::TableNames() const {
   std::lock_guard lock(mutex_);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "icebound/source_options.h"
 #include "io/file_systems.h"
 #include "plan/logical_plan.h"
 #include "plan/table_source.h"
@@ -28,7 +29,8 @@ class TableCatalog final : public plan::TableResolver {
   /// The file systems with the properties set so far; valid as long as the catalog.
   io::FileSystems* file_systems();
 
-  arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquet(const std::string& path);
+  arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquet(const std::string& path, const ParquetReadOptions& options);
+  arrow::Result<std::shared_ptr<plan::TableSource>> OpenCsv(const std::string& path, const CsvReadOptions& options);
 
   /// Adds or replaces, or forgets, a view.
   void SetView(const std::vector<std::string>& parts, plan::PlanPtr plan);

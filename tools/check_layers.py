@@ -25,12 +25,13 @@ LAYERS = {
     "io": {"include", "base", "memory", "spill", "runtime", "expr"},
     "exec": {"include", "base", "memory", "spill", "runtime", "row", "expr"},
     "planner": {"include", "base", "memory", "plan", "expr", "runtime", "io", "exec"},
+    "iceberg/spec": {"include", "base"},
     "iceberg/avro": {"include", "base", "memory"},
     "iceberg/puffin": {"include", "base", "memory"},
     "session": {"include", "base", "memory", "spill", "runtime", "row", "expr", "plan", "sql", "optimizer", "io", "exec", "planner"},
 }
 # What only one folder may touch.
-ONLY = {"parquet/": {"io"}, "pg_query": {"sql"}, "lz4": {"spill"}, "nlohmann/": {"sql", "io", "session", "iceberg/avro", "iceberg/puffin"}, "roaring": {"iceberg/puffin"}}
+ONLY = {"parquet/": {"io"}, "pg_query": {"sql"}, "lz4": {"spill"}, "nlohmann/": {"sql", "io", "session", "iceberg/spec", "iceberg/avro", "iceberg/puffin"}, "roaring": {"iceberg/puffin"}}
 
 MAX_SOURCE_LINES = 800
 MAX_HEADER_LINES = 400

@@ -50,6 +50,8 @@ def folder(tmp_path, lineitem):
             f"COPY (SELECT i, TIMESTAMP '2024-01-01' + INTERVAL (i * {part} % 977) MINUTE AS ts FROM range(5000) t(i))"
             f" TO '{tmp_path / 'in' / f'{part}.parquet'}'"
         )
+    (tmp_path / "sales.csv").write_text("city,amount\nOslo,10\nLima,2.5\nOslo,\n", encoding="utf-8")
+    (tmp_path / "euro.csv").write_text("city;amount\nOslo;10\nLima;NA\n", encoding="utf-8")
     (tmp_path / "report.sql").write_text("SELECT l_orderkey FROM 'lineitem.parquet' LIMIT 3;\n", encoding="utf-8")
     return tmp_path
 

@@ -92,6 +92,11 @@ std::vector<std::string> ToStrings(const std::vector<expr::ExprPtr>& exprs) {
 
 }  // namespace
 
+arrow::Result<std::shared_ptr<TableSource>> TableResolver::ResolveCsv(const std::string&,
+                                                                      const std::vector<std::pair<std::string, std::string>>&) {
+  return MakeError(ErrorKind::kUnsupported, "not supported yet: the table function read_csv");
+}
+
 arrow::Result<std::shared_ptr<TableSource>> TableResolver::ResolveSeries(const SeriesBounds&) {
   return MakeError(ErrorKind::kUnsupported, "not supported yet: the table function generate_series");
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "expr/expr.h"
@@ -85,6 +86,9 @@ class TableResolver {
   virtual PlanPtr ResolveView(const std::vector<std::string>& parts) { return nullptr; }
   /// FROM 'path, glob or directory'
   virtual arrow::Result<std::shared_ptr<TableSource>> ResolvePath(const std::string& path) = 0;
+  /// FROM read_csv('path, glob or directory', option => value, ...)
+  virtual arrow::Result<std::shared_ptr<TableSource>> ResolveCsv(const std::string& path,
+                                                                 const std::vector<std::pair<std::string, std::string>>& options);
   /// FROM generate_series(start, stop, step): one column, never NULL.
   virtual arrow::Result<std::shared_ptr<TableSource>> ResolveSeries(const SeriesBounds& bounds);
   /// Known names, for "did you mean".

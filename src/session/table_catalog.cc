@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "io/csv/csv_options.h"
 #include "io/csv/csv_table.h"
 #include "planner/csv_table.h"
 #include "planner/parquet_table.h"
@@ -80,6 +81,12 @@ plan::PlanPtr TableCatalog::ResolveView(const std::vector<std::string>& parts) {
   std::lock_guard lock(mutex_);
   const auto found = views_.find(DottedName(parts));
   return found != views_.end() ? found->second : nullptr;
+}
+
+arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveCsv(
+    const std::string& path, const std::vector<std::pair<std::string, std::string>>& options) {
+  ARROW_ASSIGN_OR_RAISE(const CsvReadOptions parsed, io::ParseCsvOptions(options));
+  return OpenCsv(path, parsed);
 }
 
 arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveSeries(const plan::SeriesBounds& bounds) {

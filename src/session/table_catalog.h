@@ -38,6 +38,8 @@ class TableCatalog final : public plan::TableResolver {
 
   arrow::Result<std::shared_ptr<plan::TableSource>> ResolveName(const std::vector<std::string>& parts) override;
   plan::PlanPtr ResolveView(const std::vector<std::string>& parts) override;
+  arrow::Result<std::shared_ptr<plan::TableSource>> ResolveCsv(
+      const std::string& path, const std::vector<std::pair<std::string, std::string>>& options) override;
   arrow::Result<std::shared_ptr<plan::TableSource>> ResolveSeries(const plan::SeriesBounds& bounds) override;
   arrow::Result<std::shared_ptr<plan::TableSource>> ResolvePath(const std::string& path) override;
   std::vector<std::string> TableNames() const override;

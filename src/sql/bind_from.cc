@@ -212,6 +212,7 @@ arrow::Result<Binder::FromItem> Binder::BindTableFunction(const Node& node) {
   if (!function.Is("FuncCall")) return context_.Unsupported(offset, "expressions as tables");
   const std::string name = NameParts(function["funcname"]).back();
   if (name == kPathFunction) return BindPath(function, node["alias"], offset);
+  if (name == "read_csv") return BindCsv(function, node["alias"], offset);
   if (name == "generate_series") return BindSeries(function, node["alias"], offset);
   return context_.Unsupported(offset, fmt::format("the table function {}", name));
 }

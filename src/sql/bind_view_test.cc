@@ -85,6 +85,21 @@ TEST(BindView, Errors) {
   ExpectError("DROP VIEW »nowhere", ErrorKind::kNotFound, "view \"nowhere\" does not exist");
 }
 
+TEST(BindCsv, PathAndOptionsAreConstants) {
+  FakeTables tables = TestTables();
+  tables.AddPath("x.csv", {arrow::field("a", arrow::int64())});
+  const auto bound = BindWith(tables,
+                              "SELECT t.a FROM read_csv('x.csv', delimiter => ';', header => false, null_string => 'NA', "
+                              "null_string => '', sample_bytes => 1000) t");
+  ASSERT_TRUE(bound.ok()) << bound.status().ToString();
+  EXPECT_EQ(tables.last_csv, "x.csv; delimiter=;; header=false; null_string=NA; null_string=; sample_bytes=1000");
+  EXPECT_TRUE(BindWith(tables, "SELECT read_csv.a FROM read_csv('x.csv')").ok());
+  ExpectInvalid("SELECT 1 FROM »read_csv()", "read_csv takes a path as a string");
+  ExpectInvalid("SELECT 1 FROM read_csv('a', »'b')", "read_csv takes one path, and then options: name => value");
+  ExpectUnsupported("SELECT 1 FROM read_csv(»lower('A'))",
+                    "anything but text, whole numbers, true and false as arguments of read_csv");
+}
+
 /// "start, stop, step" of the series and its type, or the error.
 std::string Series(const std::string& call) {
   FakeTables tables = TestTables();

@@ -146,6 +146,7 @@ class Binder {
                                                              const QueryEnvironment& environment, int offset);
   arrow::Result<FromItem> BindTableFunction(const Node& node);
   arrow::Result<FromItem> BindPath(const Node& function, const Node& alias, int offset);
+  arrow::Result<FromItem> BindCsv(const Node& function, const Node& alias, int offset);
   arrow::Result<FromItem> BindSeries(const Node& function, const Node& alias, int offset);
   arrow::Result<plan::SeriesBounds> BindSeriesBounds(const Node& function, int offset);
   arrow::Result<FromItem> BindSubquery(const Node& node, const QueryEnvironment& environment);

@@ -57,6 +57,12 @@ class FakeTables final : public plan::TableResolver {
     if (found == paths_.end()) return MakeError(ErrorKind::kNotFound, "no file matches '{}'", path);
     return found->second;
   }
+  arrow::Result<std::shared_ptr<plan::TableSource>> ResolveCsv(
+      const std::string& path, const std::vector<std::pair<std::string, std::string>>& options) override {
+    last_csv = path;
+    for (const auto& [name, value] : options) last_csv += "; " + name + "=" + value;
+    return ResolvePath(path);
+  }
   plan::PlanPtr ResolveView(const std::vector<std::string>& parts) override {
     const auto found = views.find(parts.back());
     return parts.size() == 1 && found != views.end() ? found->second : nullptr;
@@ -73,6 +79,7 @@ class FakeTables final : public plan::TableResolver {
 
   std::map<std::string, plan::PlanPtr> views;
   plan::SeriesBounds last_series;
+  std::string last_csv;
 
  private:
   std::map<std::string, std::shared_ptr<plan::TableSource>> tables_;

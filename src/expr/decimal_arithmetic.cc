@@ -59,6 +59,34 @@ Wide WrappingSubtract(Wide a, Wide b) {
   return static_cast<Wide>(static_cast<Unsigned>(a) - static_cast<Unsigned>(b));
 }
 
+/// The operands of a binary kernel, a block at a time.
+template <typename Wide>
+class BlockOperands {
+ public:
+  explicit BlockOperands(const KernelInput& input)
+      : left_reader_(input.arguments[0]),
+        right_reader_(input.arguments[1]),
+        left_varies_(input.arguments[0].is_array()),
+        right_varies_(input.arguments[1].is_array()) {
+    // A constant is spread once.
+    if (!left_varies_) left = left_reader_.Block(0, kBlockRows, left_scratch_);
+    if (!right_varies_) right = right_reader_.Block(0, kBlockRows, right_scratch_);
+  }
+
+  void Load(int64_t begin, int64_t count) {
+    if (left_varies_) left = left_reader_.Block(begin, count, left_scratch_);
+    if (right_varies_) right = right_reader_.Block(begin, count, right_scratch_);
+  }
+
+  const Wide* left = nullptr;
+  const Wide* right = nullptr;
+
+ private:
+  const DecimalReader left_reader_, right_reader_;
+  const bool left_varies_, right_varies_;
+  Wide left_scratch_[kBlockRows], right_scratch_[kBlockRows];
+};
+
 /// Results that always fit: loops without a check. Wrapping, because null slots and values beyond a column's precision hold
 /// anything.
 template <typename Wide, typename Out, typename Op>
@@ -66,17 +94,18 @@ arrow::Result<Datum> MapUnchecked(const KernelInput& input, const DecimalShapes&
   ARROW_ASSIGN_OR_RAISE(auto validity, CombinedValidity(input.arguments, input.num_rows, input.context.pool));
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
                         arrow::AllocateBuffer(input.num_rows * sizeof(Out), input.context.pool));
-  const DecimalReader left_reader(input.arguments[0]), right_reader(input.arguments[1]);
+  Out* out = reinterpret_cast<Out*>(values->mutable_data());
+  BlockOperands<Wide> operands(input);
   const Wide left_factor = static_cast<Wide>(PowerOfTen(shapes.left_shift)),
              right_factor = static_cast<Wide>(PowerOfTen(shapes.right_shift));
-  Out* out = reinterpret_cast<Out*>(values->mutable_data());
-  Wide left[kBlockRows], right[kBlockRows];
-  if (input.arguments[1].is_scalar()) right_reader.Read(0, kBlockRows, right);
-  if (input.arguments[0].is_scalar()) left_reader.Read(0, kBlockRows, left);
   for (int64_t begin = 0; begin < input.num_rows; begin += kBlockRows) {
     const int64_t count = std::min(kBlockRows, input.num_rows - begin);
-    if (input.arguments[0].is_array()) left_reader.Read(begin, count, left);
-    if (input.arguments[1].is_array()) right_reader.Read(begin, count, right);
+    operands.Load(begin, count);
+    const Wide *left = operands.left, *right = operands.right;
+    if (left_factor == 1 && right_factor == 1) {
+      for (int64_t i = 0; i < count; ++i) StoreDecimal(op(left[i], right[i]), &out[begin + i]);
+      continue;
+    }
     for (int64_t i = 0; i < count; ++i) {
       const auto result = op(WrappingMultiply(left[i], left_factor), WrappingMultiply(right[i], right_factor));
       StoreDecimal(result, &out[begin + i]);
@@ -104,12 +133,20 @@ arrow::Result<Datum> MapChecked(const KernelInput& input, const DecimalShapes& s
     if (*result >= shapes.limit || *result <= -shapes.limit) failure |= kOverflow;
     return failure;
   };
-  Int128 left[kBlockRows], right[kBlockRows];
+  BlockOperands<Int128> operands(input);
   uint8_t failures = 0;
   for (int64_t begin = 0; begin < input.num_rows; begin += kBlockRows) {
     const int64_t count = std::min(kBlockRows, input.num_rows - begin);
-    left_reader.Read(begin, count, left);
-    right_reader.Read(begin, count, right);
+    operands.Load(begin, count);
+    const Int128 *left = operands.left, *right = operands.right;
+    if constexpr (requires { op.ProductsFit(left, right, count); }) {
+      if (op.ProductsFit(left, right, count)) {
+        for (int64_t i = 0; i < count; ++i) {
+          StoreDecimal(static_cast<Int128>(static_cast<int64_t>(left[i])) * static_cast<int64_t>(right[i]), &out[begin + i]);
+        }
+        continue;
+      }
+    }
     for (int64_t i = 0; i < count; ++i) {
       Int128 result;
       failures |= checked(left[i], right[i], &result);
@@ -170,6 +207,15 @@ uint8_t Modulo(Int128 left, Int128 right, const DecimalShapes& shapes, Int128* o
   return kNoFailure;
 }
 
+/// Whether all values are 64-bit integers, as most decimals of any type are.
+bool FitInt64(const Int128* values, int64_t count) {
+  uint64_t beyond = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    beyond |= static_cast<uint64_t>(values[i] >> 64) ^ static_cast<uint64_t>(static_cast<int64_t>(values[i]) >> 63);
+  }
+  return beyond == 0;
+}
+
 uint8_t MultiplyReduced(Int128 left, Int128 right, int reduce, Int128* out) {
   Int128 product;
   if (!__builtin_mul_overflow(left, right, &product)) {
@@ -207,14 +253,24 @@ arrow::Result<Datum> AddOrSubtract(DecimalOperation operation, const KernelInput
   return exact_digits <= 18 ? run(int64_t{}) : run(Int128{});
 }
 
+/// Products that may pass 38 digits, or lose some.
+struct CheckedProduct {
+  int reduce = 0;
+  bool any_product_fits = false;  // of two 64-bit integers: below 2^126, which is below 10^38
+
+  uint8_t operator()(Int128 left, Int128 right, Int128* out) const { return MultiplyReduced(left, right, reduce, out); }
+  bool ProductsFit(const Int128* left, const Int128* right, int64_t count) const {
+    return any_product_fits && FitInt64(left, count) && FitInt64(right, count);
+  }
+};
+
 template <typename Out>
 arrow::Result<Datum> Multiply(const KernelInput& input, DecimalShapes shapes) {
   const DecimalOperand left = OperandOf(input, 0), right = OperandOf(input, 1);
   shapes.reduce = left.scale + right.scale - DecimalScale(*input.type);
   if (shapes.reduce > 0 || left.precision + right.precision > checked_cast<const arrow::DecimalType&>(*input.type).precision()) {
-    const int reduce = shapes.reduce;
-    return MapChecked<Out>(input, shapes,
-                           [reduce](Int128 a, Int128 b, Int128* out) { return MultiplyReduced(a, b, reduce, out); });
+    const bool any_product_fits = shapes.reduce == 0 && shapes.limit == PowerOfTen(kMaxDecimalDigits);
+    return MapChecked<Out>(input, shapes, CheckedProduct{shapes.reduce, any_product_fits});
   }
   if (left.precision <= 18 && right.precision <= 18) {
     return MapUnchecked<int64_t, Out>(input, shapes, [](int64_t a, int64_t b) {

@@ -28,6 +28,16 @@ class DecimalReader {
   void Read(int64_t begin, int64_t count, int64_t* out) const;
   void Read(int64_t begin, int64_t count, Int128* out) const;
 
+  /// As Read into `scratch`, which has `count` values; or where the values are, when the column holds them as they are.
+  template <typename Wide>
+  const Wide* Block(int64_t begin, int64_t count, Wide* scratch) const {
+    if constexpr (sizeof(Wide) == 8) {
+      if (values_ != nullptr && byte_width_ == 8) return reinterpret_cast<const Wide*>(values_ + begin * 8);
+    }
+    Read(begin, count, scratch);
+    return scratch;
+  }
+
   Int128 operator[](int64_t row) const {
     Int128 value;
     Read(row, 1, &value);

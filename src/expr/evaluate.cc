@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "expr/cast.h"
+#include "expr/common_parts.h"
 #include "expr/functions.h"
 #include "expr/row_set.h"
 #include "expr/type_rules.h"
@@ -50,6 +51,24 @@ class Evaluator {
 
   /// An array of rows->num_rows() in the logical type (or a dictionary of it), or a scalar.
   arrow::Result<Datum> Eval(const Expr& expr, RowSet* rows) {
+    Datum* kept = context_.parts != nullptr && rows->is_whole() ? context_.parts->Find(expr) : nullptr;
+    if (kept == nullptr) return EvalNode(expr, rows);
+    if (kept->kind() == Datum::NONE) {
+      ARROW_ASSIGN_OR_RAISE(*kept, EvalNode(expr, rows));
+    }
+    return *kept;
+  }
+
+  /// As Eval, decoded.
+  arrow::Result<Datum> EvalPlain(const Expr& expr, RowSet* rows) {
+    ARROW_ASSIGN_OR_RAISE(Datum value, Eval(expr, rows));
+    return ToLogical(value, context_, &exec_);
+  }
+
+  arrow::compute::ExecContext* exec() { return &exec_; }
+
+ private:
+  arrow::Result<Datum> EvalNode(const Expr& expr, RowSet* rows) {
     switch (expr.kind()) {
       case ExprKind::kColumn:
         return rows->Column(checked_cast<const ColumnExpr&>(expr), context_, &exec_);
@@ -67,15 +86,6 @@ class Evaluator {
     return MakeError(ErrorKind::kInternal, "unknown expression kind");
   }
 
-  /// As Eval, decoded.
-  arrow::Result<Datum> EvalPlain(const Expr& expr, RowSet* rows) {
-    ARROW_ASSIGN_OR_RAISE(Datum value, Eval(expr, rows));
-    return ToLogical(value, context_, &exec_);
-  }
-
-  arrow::compute::ExecContext* exec() { return &exec_; }
-
- private:
   arrow::Result<Datum> EvalLiteral(const LiteralExpr& literal) { return ToLogical(Datum(literal.value()), context_, &exec_); }
 
   arrow::Result<Datum> EvalCast(const CastExpr& cast, RowSet* rows) {
@@ -515,6 +525,14 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> Filter(const Expr& predicate,
   // One run that is most of the batch: no copy.
   if (is_run && count * 2 >= batch->num_rows()) return batch->Slice(positions[0], count);
   return TakeRows(*batch, *passing, context, evaluator.exec());
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> SelectRows(const Expr& predicate, const arrow::RecordBatch& batch,
+                                                        const EvalContext& context) {
+  ARROW_RETURN_NOT_OK(InitializeExpressions());
+  Evaluator evaluator(context);
+  auto passing = PassingRows(predicate, batch, context, &evaluator);
+  return passing.ok() ? passing : Classify(passing.status());
 }
 
 }  // namespace icebound::expr

@@ -126,6 +126,29 @@ TEST(Comparison, InList) {
   });
 }
 
+// Lists of few texts are compared by their first bytes, longer ones are hashed: every length beside the edges of both.
+TEST(Comparison, TextsInShortAndLongLists) {
+  std::vector<std::string> texts;
+  for (const int length : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17}) {
+    for (int changed = -1; changed < length; changed += 3) {
+      std::string text(static_cast<size_t>(length), 'a');
+      if (changed >= 0) text[static_cast<size_t>(changed)] = 'b';
+      texts.push_back(std::move(text));
+    }
+  }
+  const auto quoted = [](const std::string& text) { return "'" + text + "'"; };
+  for (const size_t items : {1, 3, 8, 9, 20}) {
+    for (size_t first = 0; first + items <= texts.size(); first += 5) {
+      std::string list;
+      for (size_t i = first; i < first + items; ++i) list += " " + quoted(texts[i]);
+      for (size_t t = 0; t < texts.size(); ++t) {
+        const std::string expression = "(in " + quoted(texts[t]) + list + ")";
+        EXPECT_EQ(RunTest(expression.c_str()), t >= first && t < first + items ? "true" : "false") << expression;
+      }
+    }
+  }
+}
+
 TEST(Logic, ThreeValued) {
   CheckCases({
       {"(and true true)", "true"},

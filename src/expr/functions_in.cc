@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // value IN (items). A list of literals becomes a set once, when the expression is made: fixed-width values are reduced to
-// integers and kept sorted in a flat table with open addressing, text and bytes in one with string views. Other lists are
-// rewritten to a chain of =, joined by OR.
+// integers and kept in a flat table with open addressing, text and bytes in one with string views; up to eight items are compared
+// one by one instead. Other lists are rewritten to a chain of =, joined by OR.
 //
 // The set's memory belongs to the statement, like the literals it is made of, and is in proportion to the SQL text.
 #include <arrow/util/bitmap_ops.h>
@@ -70,6 +70,49 @@ int64_t FloatKey(double value) {
   return std::bit_cast<int64_t>(value);
 }
 
+/// A list of few texts: comparing the first bytes of each is faster than hashing.
+class FewTexts {
+ public:
+  static constexpr size_t kItemsMax = 8;
+
+  explicit FewTexts(const std::vector<std::string_view>& texts) {
+    for (const std::string_view text : texts) items_.push_back({HeadOf(text), text});
+  }
+  bool Contains(std::string_view value) const {
+    const uint64_t head = HeadOf(value);
+    for (const Item& item : items_) {
+      if (item.head != head || item.text.size() != value.size()) continue;
+      if (value.size() <= kHeadBytes || std::memcmp(item.text.data(), value.data(), value.size()) == 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr size_t kHeadBytes = 8;
+  struct Item {
+    uint64_t head;
+    std::string_view text;
+  };
+
+  template <typename Word>
+  static uint64_t Load(const char* bytes) {
+    Word word;
+    std::memcpy(&word, bytes, sizeof(word));
+    return word;
+  }
+  /// The first 8 bytes, or all of them: different for different texts of one length up to 8.
+  static uint64_t HeadOf(std::string_view text) {
+    const char* bytes = text.data();
+    const size_t size = text.size();
+    if (size >= 8) return Load<uint64_t>(bytes);
+    if (size >= 4) return Load<uint32_t>(bytes) | Load<uint32_t>(bytes + size - 4) << 32;
+    if (size >= 2) return Load<uint16_t>(bytes) | Load<uint16_t>(bytes + size - 2) << 16;
+    return size == 1 ? Load<uint8_t>(bytes) : 0;
+  }
+
+  std::vector<Item> items_;
+};
+
 /// The set of an IN list.
 class InSet final : public PreparedCall {
  public:
@@ -89,6 +132,7 @@ class InSet final : public PreparedCall {
     set->integers_set_.emplace(set->integers_);
     set->wide_set_.emplace(set->wide_);
     set->texts_set_.emplace(set->texts_);
+    if (set->texts_.size() <= FewTexts::kItemsMax) set->few_texts_.emplace(set->texts_);
     return set;
   }
 
@@ -123,6 +167,7 @@ class InSet final : public PreparedCall {
       }
       default: {
         const BytesReader reader(values);
+        if (few_texts_) return MapRowsToBits(num_rows, pool, [&](int64_t row) { return few_texts_->Contains(reader[row]); });
         return MapRowsToBits(num_rows, pool, [&](int64_t row) { return texts_set_->Contains(reader[row]); });
       }
     }
@@ -207,6 +252,7 @@ class InSet final : public PreparedCall {
   std::optional<FlatSet<int64_t>> integers_set_;
   std::optional<FlatSet<Int128>> wide_set_;
   std::optional<FlatSet<std::string_view>> texts_set_;
+  std::optional<FewTexts> few_texts_;
 };
 
 /// Found is true; not found is false, or null when the list holds a NULL.

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Expected values are PostgreSQL's, except where a comment says otherwise.
+#include <arrow/testing/gtest_util.h>
+
+#include <random>
+#include <string>
+
+#include "expr/like_pattern.h"
 #include "expr/test_cases.h"
 
 namespace icebound::expr {
@@ -185,6 +191,30 @@ TEST(Text, CodesAndEncodings) {
       {"(decode '012' 'hex')", "error: invalid hexadecimal data: odd number of digits"},
       {"(decode '01zz' 'hex')", "error: invalid hexadecimal digit: \"z\""},
   });
+}
+
+// Texts of two letters, so that pieces are nearly everywhere, against a search byte by byte.
+TEST(Text, LikeFindsWhatASearchFinds) {
+  std::mt19937_64 random(1);
+  const auto letters = [&](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text.push_back(random() % 8 == 0 ? 'b' : 'a');
+    return text;
+  };
+  for (int trial = 0; trial < 3000; ++trial) {
+    const std::string text = letters(random() % 80);
+    std::string pattern = "%";
+    size_t at = 0;
+    for (size_t pieces = 1 + random() % 3; pieces > 0; --pieces) {
+      const std::string piece = letters(1 + random() % (random() % 8 == 0 ? 30 : 5));
+      pattern += piece + "%";
+      if (at == std::string::npos) continue;
+      at = text.find(piece, at);
+      if (at != std::string::npos) at += piece.size();
+    }
+    ASSERT_OK_AND_ASSIGN(const LikeMatcher matcher, LikeMatcher::Make(pattern, ""));
+    EXPECT_EQ(matcher.Matches(text), at != std::string::npos) << text << " LIKE " << pattern;
+  }
 }
 
 TEST(Text, Like) {

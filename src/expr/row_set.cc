@@ -5,8 +5,11 @@
 #include <arrow/compute/api_vector.h>
 #include <arrow/util/bit_util.h>
 #include <arrow/util/bitmap_ops.h>
-#include <arrow/util/bitmap_reader.h>
 #include <arrow/util/checked_cast.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "base/error.h"
 #include "expr/cast.h"
@@ -41,6 +44,44 @@ arrow::Result<Datum> Normalize(const Datum& value, const EvalContext& context, a
     }
   }
   return ToLogical(value, context, exec);
+}
+
+/// `count` bits (up to 64) from bit `first`; the others are clear.
+uint64_t LoadBits(const uint8_t* bits, int64_t first, int64_t count) {
+  const uint8_t* bytes = bits + first / 8;
+  const auto shift = static_cast<int>(first % 8);
+  const int64_t spanned_bytes = (shift + count + 7) / 8;
+  uint64_t word = 0;
+  std::memcpy(&word, bytes, static_cast<size_t>(std::min<int64_t>(8, spanned_bytes)));
+  word >>= shift;
+  if (spanned_bytes > 8) word |= static_cast<uint64_t>(bytes[8]) << (64 - shift);
+  return count == 64 ? word : word & ((uint64_t{1} << count) - 1);
+}
+
+/// Writes the numbers of the bits that are `wanted`, and returns how many. Words of one kind are the rule, and cost next to nothing;
+/// in mixed ones each bit is written and then kept or not, without a branch, unless few are wanted.
+int64_t CollectPositions(const uint8_t* bits, int64_t offset, int64_t num_rows, bool wanted, int32_t* out) {
+  constexpr int kFewBits = 16;
+  int64_t count = 0;
+  for (int64_t row = 0; row < num_rows; row += 64) {
+    const int64_t rows = std::min<int64_t>(64, num_rows - row);
+    const uint64_t all = rows == 64 ? ~uint64_t{0} : (uint64_t{1} << rows) - 1;
+    uint64_t word = LoadBits(bits, offset + row, rows);
+    if (!wanted) word ^= all;
+    const auto first = static_cast<int32_t>(row);
+    if (word == all) {
+      for (int32_t i = 0; i < rows; ++i) out[count + i] = first + i;
+      count += rows;
+    } else if (std::popcount(word) <= kFewBits) {
+      for (; word != 0; word &= word - 1) out[count++] = first + std::countr_zero(word);
+    } else {
+      for (int32_t i = 0; i < rows; ++i) {
+        out[count] = first + i;
+        count += static_cast<int64_t>(word >> i & 1);
+      }
+    }
+  }
+  return count;
 }
 
 }  // namespace
@@ -101,12 +142,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> PositionsWhere(const Datum& conditi
       values = combined->data();
       offset = 0;
     }
-    arrow::internal::BitmapReader reader(values, offset, num_rows);
-    for (int64_t row = 0; row < num_rows; ++row) {
-      out[count] = static_cast<int32_t>(row);
-      count += reader.IsSet() == when_true ? 1 : 0;  // Without a branch: conditions are rarely predictable.
-      reader.Next();
-    }
+    count = CollectPositions(values, offset, num_rows, when_true, out);
   }
   const auto data = arrow::ArrayData::Make(arrow::int32(), count, {nullptr, std::move(buffer)}, 0);
   return arrow::MakeArray(data);

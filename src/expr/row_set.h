@@ -26,6 +26,8 @@ class RowSet {
   arrow::Result<RowSet> Select(const std::shared_ptr<arrow::Array>& positions, arrow::compute::ExecContext* exec) const;
 
   int64_t num_rows() const { return num_rows_; }
+  /// Whether these are all rows of the batch.
+  bool is_whole() const { return rows_ == nullptr; }
 
   /// The column in its logical type; dictionary-encoded text and bytes stay so, with values in their logical type.
   arrow::Result<arrow::Datum> Column(const ColumnExpr& column, const EvalContext& context, arrow::compute::ExecContext* exec);

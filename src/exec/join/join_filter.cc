@@ -11,6 +11,11 @@ namespace {
 /// A filter with fewer bits a row than this passes more than half of what it should not.
 constexpr int64_t kBitsPerRowMin = 3;
 
+/// With half of the words there would still be so many bits a row: too few false matches to pay for a filter beyond the cache.
+constexpr int64_t kBitsPerRowEnough = 24;
+
+constexpr uint64_t kWordsMin = 64;
+
 /// Rows ahead whose words are fetched.
 constexpr size_t kAhead = 16;
 
@@ -98,6 +103,11 @@ void JoinFilter::Publish(const std::vector<std::vector<KeyRange>>& ranges, const
     pages_.Free();
     word_count_ = 0;
   }
+  const auto bits_enough = static_cast<uint64_t>(rows * kBitsPerRowEnough);
+  while (word_count_ > kWordsMin && word_count_ % 2 == 0 && word_count_ * 32 >= bits_enough) Fold();
+  if (word_count_ > 0 && pages_.TryResize(static_cast<int64_t>(word_count_ * sizeof(uint64_t)))) {
+    words_ = reinterpret_cast<uint64_t*>(pages_.data());
+  }
   ranges_ = NewRanges();
   for (size_t k = 0; k < key_types_.size(); ++k) {
     for (const std::vector<KeyRange>& worker : ranges) {
@@ -108,6 +118,12 @@ void JoinFilter::Publish(const std::vector<std::vector<KeyRange>>& ranges, const
     has_ranges_ = has_ranges_ || ranges_[k].least != INT64_MIN || ranges_[k].greatest != INT64_MAX;
   }
   published_ = true;
+}
+
+/// Halves the filter: a word of half as many is that of two neighbours (WordOf).
+void JoinFilter::Fold() {
+  word_count_ /= 2;
+  for (uint64_t i = 0; i < word_count_; ++i) words_[i] = words_[2 * i] | words_[2 * i + 1];
 }
 
 int64_t JoinFilter::ApplyRanges(const arrow::ArrayVector& keys, std::span<uint8_t> pass) const {

@@ -20,6 +20,7 @@
 #include "exec/sort/sort_operator.h"
 #include "exec/write/copy_operator.h"
 #include "io/make_sink.h"
+#include "planner/widening_projection.h"
 
 namespace icebound::planner {
 namespace {
@@ -118,7 +119,17 @@ class Planner {
 
   arrow::Result<OperatorPtr> BuildAggregate(const plan::AggregateNode& node) {
     ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
-    return exec::AggregateOperator::Make(context_, std::move(child), node.groups(), node.aggregates(), node.schema());
+    std::vector<expr::ExprPtr> groups = node.groups();
+    std::vector<expr::AggregateCall> aggregates = node.aggregates();
+    std::vector<expr::ExprPtr*> inputs;
+    for (expr::ExprPtr& group : groups) inputs.push_back(&group);
+    for (expr::AggregateCall& call : aggregates) {
+      for (expr::ExprPtr& argument : call.arguments) inputs.push_back(&argument);
+      for (expr::AggregateOrder& order : call.order_by) inputs.push_back(&order.expr);
+      if (call.filter != nullptr) inputs.push_back(&call.filter);
+    }
+    ARROW_ASSIGN_OR_RAISE(child, ProjectWideningExprs(context_, std::move(child), inputs));
+    return exec::AggregateOperator::Make(context_, std::move(child), std::move(groups), std::move(aggregates), node.schema());
   }
 
   arrow::Result<OperatorPtr> BuildJoin(const plan::JoinNode& node) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/project/filter_operator.h"
 
+#include "exec/project/slice_sizer.h"
+#include "expr/widening.h"
 #include "runtime/operator_timer.h"
 
 namespace icebound::exec {
@@ -10,14 +12,16 @@ class FilterStream final : public BatchStream {
  public:
   FilterStream(std::unique_ptr<BatchStream> input, const expr::Expr& predicate, expr::EvalContext eval,
                runtime::OperatorMetrics& metrics)
-      : input_(std::move(input)), predicate_(predicate), eval_(eval), metrics_(metrics) {}
+      : input_(std::move(input)), predicate_(predicate), sliced_(expr::MayWiden(predicate)), eval_(eval), metrics_(metrics) {}
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
     runtime::OperatorTimer timer(metrics_);
     while (true) {
-      ARROW_ASSIGN_OR_RAISE(auto batch, input_->Next());
-      if (batch == nullptr) return batch;
-      ARROW_ASSIGN_OR_RAISE(batch, expr::Filter(predicate_, batch, eval_));
+      if (rest_ == nullptr) {
+        ARROW_ASSIGN_OR_RAISE(rest_, input_->Next());
+        if (rest_ == nullptr) return rest_;
+      }
+      ARROW_ASSIGN_OR_RAISE(auto batch, sliced_ ? FilterSlice() : expr::Filter(predicate_, std::exchange(rest_, nullptr), eval_));
       if (batch == nullptr) continue;
       metrics_.rows.fetch_add(batch->num_rows(), std::memory_order_relaxed);
       return batch;
@@ -25,10 +29,28 @@ class FilterStream final : public BatchStream {
   }
 
  private:
+  /// The first rows of `rest_`, fewer when the values that the predicate makes on its way do not fit.
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> FilterSlice() {
+    while (true) {
+      const int64_t rows = sizer_.NextRows(rest_->num_rows());
+      auto kept = expr::Filter(predicate_, rest_->Slice(0, rows), eval_);
+      if (!kept.ok()) {
+        if (sizer_.TryHalf(kept.status(), rows)) continue;
+        return kept.status();
+      }
+      sizer_.Observe(rows, 0);
+      rest_ = rows == rest_->num_rows() ? nullptr : rest_->Slice(rows);
+      return kept;
+    }
+  }
+
   const std::unique_ptr<BatchStream> input_;
   const expr::Expr& predicate_;
+  const bool sliced_;  // whether evaluation may need far more than the batch
   const expr::EvalContext eval_;
   runtime::OperatorMetrics& metrics_;
+  std::shared_ptr<arrow::RecordBatch> rest_;  // rows of the input's last batch that are still to be filtered
+  SliceSizer sizer_;
 };
 
 }  // namespace

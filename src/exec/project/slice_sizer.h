@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many rows of a batch to evaluate at once when the values may be far wider than what they are computed from.
+//
+//   1. Begin with few rows; what they gave says how many make a full slice.
+//   2. A slice may be at most four times as long as the one before: one narrow slice says little of the next.
+//   3. When a slice does not fit into memory, half of it is tried, down to one row; a row that does not fit alone is the error.
+#pragma once
+
+#include <arrow/record_batch.h>
+#include <arrow/status.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "icebound/error.h"
+
+namespace icebound::exec {
+
+/// One a stream; not thread safe.
+class SliceSizer {
+ public:
+  /// Bytes a slice's values should have: what a batch is bounded by.
+  static constexpr int64_t kTargetBytes = 1 << 20;
+
+  /// Rows of the next slice, of `left` there are; at least one.
+  int64_t NextRows(int64_t left) const { return std::min(left, rows_); }
+
+  /// `rows` gave values of `bytes`.
+  void Observe(int64_t rows, int64_t bytes) {
+    const int64_t fitting = bytes == 0 ? kMostRows : kTargetBytes * rows / bytes;
+    rows_ = std::clamp(fitting, int64_t{1}, std::min(std::max(rows, int64_t{1}) * 4, kMostRows));
+  }
+
+  /// Whether to try again after `status`, with half of `rows`.
+  bool TryHalf(const arrow::Status& status, int64_t rows) {
+    if (rows <= 1 || GetErrorKind(status) != ErrorKind::kMemoryLimit) return false;
+    rows_ = rows / 2;
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kMostRows = int64_t{1} << 30;
+  int64_t rows_ = 64;
+};
+
+}  // namespace icebound::exec

@@ -2,8 +2,8 @@
 //
 // Avro's binary encoding: numbers are zigzag varints of at most 10 bytes, little-endian floats, strings with their length.
 //
-// BlockCursor walks the decompressed bytes of one block and never leaves them. It also keeps the two budgets that stop a small block
-// from keeping a reader busy for ever: depth, and items that take no bytes.
+// BlockCursor walks the decompressed bytes of one block and never leaves them. It also keeps the two budgets that stop a small
+// block from keeping a reader busy for ever: depth, and items that take no bytes.
 #pragma once
 
 #include <arrow/status.h>

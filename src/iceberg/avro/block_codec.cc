@@ -24,8 +24,8 @@ struct CodecRow {
   int64_t compress_context_bytes;
 };
 
-// deflate: a window of 32 KiB and tables; for compressing also hash chains. snappy: a hash table for compressing. zstandard: tables,
-// for compressing also a window and chains of the size of the block.
+// deflate: a window of 32 KiB and tables; for compressing also hash chains. snappy: a hash table for compressing. zstandard:
+// tables, for compressing also a window and chains of the size of the block.
 constexpr std::array kCodecs = {
     CodecRow{Codec::kNull, "null", arrow::Compression::UNCOMPRESSED, 0, 0},
     CodecRow{Codec::kDeflate, "deflate", arrow::Compression::GZIP, 64 << 10, 320 << 10},
@@ -131,7 +131,8 @@ arrow::Result<int64_t> BlockDecompressor::Stream(std::span<const uint8_t> stored
                                                                output_->size() - written, output_->mutable_data() + written));
     read += step.bytes_read;
     written += step.bytes_written;
-    if (step.bytes_read == 0 && step.bytes_written == 0 && !step.need_more_output && !stream_->IsFinished()) {
+    // There is room for output always, so no progress means no more input. (The library says "more output" then, too.)
+    if (step.bytes_read == 0 && step.bytes_written == 0 && !stream_->IsFinished()) {
       return MakeError(ErrorKind::kCorruptData, "the {} stream is cut short after {} bytes", ToString(codec_), read);
     }
   }

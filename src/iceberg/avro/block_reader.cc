@@ -49,14 +49,10 @@ std::optional<std::string_view> BlockReader::metadata(std::string_view key) cons
   return std::nullopt;
 }
 
-arrow::Status BlockReader::At(int64_t offset, const arrow::Status& status) const {
-  return WithContext(status, ErrorKind::kCorruptData, fmt::format("{}, byte {}", name_, offset));
-}
-
 arrow::Result<std::span<const uint8_t>> BlockReader::ReadAt(int64_t offset, int64_t size) {
   const int64_t end = std::min(offset + size, file_bytes_);
   size = end - offset;
-  if (offset < window_offset_ || end > window_offset_ + window_bytes_) {
+  if (window_ == nullptr || offset < window_offset_ || end > window_offset_ + window_bytes_) {
     // What is in the window already stays; the rest is fetched, and some of what follows.
     const int64_t kept_from = std::clamp(offset, window_offset_, window_offset_ + window_bytes_);
     const int64_t kept_bytes = kept_from == offset ? window_offset_ + window_bytes_ - offset : 0;
@@ -172,7 +168,7 @@ arrow::Result<bool> BlockReader::NextBlock() {
     const arrow::Status status = LoadBlock();
     if (!status.ok()) {
       at_end_ = true;
-      return At(block_offset_, status);
+      return WithContext(status, ErrorKind::kCorruptData, fmt::format("{}, block at byte {}", name_, block_offset_));
     }
     if (records_left_ > 0) {
       --records_left_;

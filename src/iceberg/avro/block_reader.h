@@ -2,9 +2,9 @@
 //
 // The header and the blocks of an Avro container file (record_reader.h draws it), one block in memory at a time.
 //
-// Splits: a reader of [begin_offset, end_offset) looks for the first sync marker that starts at begin_offset or later, and reads the
-// blocks that stand behind the markers of its range. The marker of the header counts too. So readers of adjoining ranges read every
-// block once, whatever the ranges are.
+// Splits: a reader of [begin_offset, end_offset) looks for the first sync marker that starts at begin_offset or later, and reads
+// the blocks that stand behind the markers of its range. The marker of the header counts too. So readers of adjoining ranges
+// read every block once, whatever the ranges are.
 #pragma once
 
 #include <arrow/buffer.h>
@@ -76,7 +76,6 @@ class BlockReader {
   arrow::Status ReadBlockFrame(int64_t* count, int64_t* data_bytes, int64_t* data_offset);
   /// Bytes [offset, offset + size) of the file, or up to its end: in the window, until the next call.
   arrow::Result<std::span<const uint8_t>> ReadAt(int64_t offset, int64_t size);
-  arrow::Status At(int64_t offset, const arrow::Status& status) const;
 
   const std::shared_ptr<arrow::io::RandomAccessFile> file_;
   const std::string name_;

@@ -21,8 +21,8 @@
 // Failures are kCorruptData and name the file, the block's offset in the file and the offset inside its (decompressed) data.
 //
 // The layers, from the bytes up: binary.h (varints, a cursor that cannot leave its block), block_codec.h (codecs), block_reader.h
-// (header and blocks), then value_reader.h with this file (records into structs: manifests), and batch_reader.h (records into Arrow
-// batches: data files). Writing: record_writer.h, value_writer.h.
+// (header and blocks), then value_reader.h with this file (records into structs: manifests), and batch_reader.h (records into
+// Arrow batches: data files). Writing: record_writer.h, value_writer.h.
 #pragma once
 
 #include <arrow/io/interfaces.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes an Avro container file (record_reader.h draws it) record by record. Memory: one block of records and its compressed form.
-// A block ends with the record that makes it block_bytes long; one larger record travels alone.
+// Writes an Avro container file (record_reader.h draws it) record by record. Memory: one block of records and its compressed
+// form. A block ends with the record that makes it block_bytes long; one larger record travels alone.
 #pragma once
 
 #include <arrow/io/interfaces.h>
@@ -32,8 +32,8 @@ struct WriterOptions {
   std::optional<SyncMarker> sync_marker;  ///< random by default
 };
 
-/// Not thread safe. The output and the consumer must outlive it. A writer that is destroyed without Finish leaves a file cut short
-/// after its last whole block.
+/// Not thread safe. The output and the consumer must outlive it. A writer that is destroyed without Finish leaves a file cut
+/// short after its last whole block.
 class RecordWriter {
  public:
   /// Writes the header. `name` is how messages call the file.

@@ -11,12 +11,13 @@
 //
 //   field-id            on a record's field
 //   element-id          on an array
-//   key-id, value-id    on a map; a map whose keys are not strings is an array of (key, value) records, whose fields carry the ids
+//   key-id, value-id    on a map; a map whose keys are not strings is an array of (key, value) records, whose fields carry the
+// ids
 //   iceberg-field-name  the name before it was changed into one that Avro allows
 //
 // Schemas come from strangers. Before the text is parsed its values and its depth are counted: the first is what is reserved, the
-// second is bounded (kMaxSchemaDepth). A name may refer to a record around it, so the graph may have cycles: whoever walks it along
-// data bounds the depth (kMaxValueDepth), whoever walks it alone asks Schema::is_recursive().
+// second is bounded (kMaxSchemaDepth). A name may refer to a record around it, so the graph may have cycles: whoever walks it
+// along data bounds the depth (kMaxValueDepth), whoever walks it alone asks Schema::is_recursive().
 #pragma once
 
 #include <arrow/result.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON text to nodes. The text is walked twice: once by eye (MeasureJson: depth, and a count of all there is, from which the memory
-// is reserved), then by the JSON library, whose tree is gone when Parse returns.
+// JSON text to nodes. The text is walked twice: once by eye (MeasureJson: depth, and a count of all there is, from which the
+// memory is reserved), then by the JSON library, whose tree is gone when Parse returns.
 #include <fmt/format.h>
 
 #include <limits>

@@ -14,9 +14,9 @@
 //     }
 //   });
 //
-// This is the resolution by field id: fields are recognised by id and not by name or place; a field that the file does not have is
-// never announced, so what it fills keeps its default; a field that nobody wants costs its skipping. Promotions: int to long, float
-// to double. Nothing is allocated but what the caller's own types allocate, which is at most the size of the block read.
+// This is the resolution by field id: fields are recognised by id and not by name or place; a field that the file does not have
+// is never announced, so what it fills keeps its default; a field that nobody wants costs its skipping. Promotions: int to long,
+// float to double. Nothing is allocated but what the caller's own types allocate, which is at most the size of the block read.
 #pragma once
 
 #include <arrow/status.h>
@@ -34,8 +34,9 @@
 
 namespace icebound::iceberg::avro {
 
-/// One value that stands next in a block. Read it once, with the call that fits its type, or not at all: whoever announced it skips
-/// it then. Every failure is kCorruptData with the path of the field. Not thread safe; valid within the call that announced it.
+/// One value that stands next in a block. Read it once, with the call that fits its type, or not at all: whoever announced it
+/// skips it then. Every failure is kCorruptData with the path of the field. Not thread safe; valid within the call that
+/// announced it.
 class ValueReader {
  public:
   /// The type of this value; of a union, the branch that is there. (Of a union that names no branch: null, and reading fails.)

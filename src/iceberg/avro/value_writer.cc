@@ -69,8 +69,10 @@ std::pair<const Node*, const Node*> ValueWriter::MapTypes() const {
 
 arrow::Status ValueWriter::PutLong(int64_t value) {
   ARROW_RETURN_NOT_OK(out_->Reserve(kMaxVarintBytes));
-  const int64_t size = out_->size();
-  return out_->Resize(size + EncodeLong(value, out_->data() + size));
+  uint8_t bytes[kMaxVarintBytes];
+  const int length = EncodeLong(value, bytes);
+  for (int i = 0; i < length; ++i) out_->UnsafeAppend(bytes[i]);
+  return arrow::Status::OK();
 }
 
 arrow::Status ValueWriter::PutBytes(const void* data, int64_t size) {

@@ -6,13 +6,14 @@
 //     switch (field.id) {
 //       case 100: return value.Write(file.path);
 //       case 140: return value.Write(file.sort_order_id);         // std::optional: nullopt is null
-//       case 132: return value.WriteArray(offsets.size(), [&](int64_t i, ValueWriter& offset) { return offset.Write(offsets[i]); });
+//       case 132: return value.WriteArray(offsets.size(), [&](int64_t i, ValueWriter& offset) { return offset.Write(offsets[i]);
+// });
 //       default:  return arrow::Status::OK();                     // nothing written: null, or an error where null is not allowed
 //     }
 //   });
 //
-// What is written must fit the schema: a union takes the first branch that the value fits. A failure is kInternal (the program gave
-// a wrong value) and leaves the file as it was before the record.
+// What is written must fit the schema: a union takes the first branch that the value fits. A failure is kInternal (the program
+// gave a wrong value) and leaves the file as it was before the record.
 #pragma once
 
 #include <arrow/status.h>
@@ -91,8 +92,8 @@ class ValueWriter {
     return EndItems(count);
   }
 
-  /// Calls `on_key(int64_t, ValueWriter&)`, then `on_value(int64_t, ValueWriter&)`, for each of `count` entries; a map in either of
-  /// its forms.
+  /// Calls `on_key(int64_t, ValueWriter&)`, then `on_value(int64_t, ValueWriter&)`, for each of `count` entries; a map in either
+  /// of its forms.
   template <typename OnKey, typename OnValue>
   arrow::Status WriteMap(int64_t count, OnKey&& on_key, OnValue&& on_value) {
     ARROW_RETURN_NOT_OK(TakeMap());

@@ -2,7 +2,8 @@
 //
 // How large zstandard frames become, read from their headers alone (RFC 8878, section 3.1.1):
 //
-//   magic 0xFD2FB528 (little-endian) | descriptor | window (1 byte, unless single segment) | dictionary id (0 to 4) | content size (0 to 8)
+//   magic 0xFD2FB528 (little-endian) | descriptor | window (1 byte, unless single segment) | dictionary id (0 to 4) | content
+// size (0 to 8)
 //   blocks: 3 bytes of (last: 1 bit, kind: 2, size: 21), then the block; a block becomes 128 KiB at most
 //   checksum (4 bytes, when the descriptor says so)
 //   skippable frames: magic 0x184D2A50 to 5F | size (4 bytes) | anything

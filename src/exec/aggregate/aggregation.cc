@@ -42,6 +42,15 @@ arrow::Result<Aggregation::Arguments> Aggregation::Arguments::Make(const Argumen
   return arguments;
 }
 
+void Aggregation::Arguments::AddExprs(std::vector<expr::ExprPtr>* exprs) const {
+  for (const auto& reader : readers) {
+    const ArgumentSpec& spec = reader->spec();
+    if (spec.value != nullptr) exprs->push_back(spec.value);
+    if (spec.filter != nullptr) exprs->push_back(spec.filter);
+    for (const expr::AggregateOrder& order : spec.order) exprs->push_back(order.expr);
+  }
+}
+
 arrow::Status Aggregation::Arguments::Read(const arrow::RecordBatch& batch, const expr::EvalContext& eval,
                                            GroupBatch* out) const {
   out->rows = batch.num_rows();
@@ -83,6 +92,8 @@ arrow::Result<std::unique_ptr<Aggregation>> Aggregation::Make(QueryContext* cont
   }
   ARROW_ASSIGN_OR_RAISE(AggregatePlan plan, PlanAggregates(*input, aggregates, sort_keys, static_cast<int>(groups.size())));
   ARROW_ASSIGN_OR_RAISE(made->input_, Arguments::Make(plan.input));
+  made->input_.AddExprs(&groups);
+  made->parts_ = expr::CommonParts(std::move(groups));
   ARROW_ASSIGN_OR_RAISE(auto layout, GroupLayout::Make(made->keys_.fields(), plan.states));
   ARROW_ASSIGN_OR_RAISE(made->groups_, HashAggregator::Make(context, "aggregate", std::move(layout), metrics));
   ARROW_ASSIGN_OR_RAISE(made->results_, ResultColumns::Make(&made->groups_->layout(), std::move(plan.results)));
@@ -148,10 +159,13 @@ arrow::Status Aggregation::StartInput(int workers) {
 
 arrow::Status Aggregation::Append(int worker, const std::shared_ptr<arrow::RecordBatch>& batch) {
   GroupBatch group_batch;
-  ARROW_ASSIGN_OR_RAISE(group_batch.keys, keys_.Read(*batch, eval()));
+  expr::PartValues parts(parts_);
+  expr::EvalContext eval_once = eval();
+  eval_once.parts = &parts;
+  ARROW_ASSIGN_OR_RAISE(group_batch.keys, keys_.Read(*batch, eval_once));
   if (!distinct_.empty() || !ordered_.empty()) ARROW_RETURN_NOT_OK(AppendToSources(worker, batch, group_batch.keys));
   if (!takes_input_) return arrow::Status::OK();
-  ARROW_RETURN_NOT_OK(input_.Read(*batch, eval(), &group_batch));
+  ARROW_RETURN_NOT_OK(input_.Read(*batch, eval_once, &group_batch));
   return groups_->Append(worker, group_batch);
 }
 

@@ -20,6 +20,7 @@
 #include "exec/aggregate/ordered_values.h"
 #include "exec/aggregate/result_columns.h"
 #include "exec/operator.h"
+#include "expr/common_parts.h"
 
 namespace icebound::exec::aggregate {
 
@@ -56,6 +57,8 @@ class Aggregation {
     std::vector<std::vector<int>> states;
 
     static arrow::Result<Arguments> Make(const ArgumentPlan& plan);
+    /// Adds what Read evaluates.
+    void AddExprs(std::vector<expr::ExprPtr>* exprs) const;
     arrow::Status Read(const arrow::RecordBatch& batch, const expr::EvalContext& eval, GroupBatch* out) const;
   };
 
@@ -78,6 +81,7 @@ class Aggregation {
   int workers_ = 1;
   bool takes_input_ = true;  // groups_ needs the input's rows themselves
   Arguments input_;
+  expr::CommonParts parts_;  // of what is read from a batch of the input
   std::unique_ptr<HashAggregator> groups_;
   std::unique_ptr<ResultColumns> results_;
   std::vector<std::unique_ptr<DistinctSource>> distinct_;

@@ -78,6 +78,9 @@ class GroupStore {
   /// before are without states, and harmless. With `must` a refusal is an error.
   arrow::Result<bool> Find(const KeySlice& keys, uint8_t** rows, bool must);
 
+  /// Counts rows that met a group without being looked for.
+  void AddMetRows(int64_t rows) { epoch_rows_ += rows; }
+
   /// Begins a row without looking for one; a refusal is an error.
   arrow::Status Insert(uint64_t hash, const uint8_t* key, uint32_t key_bytes, uint8_t** row);
 

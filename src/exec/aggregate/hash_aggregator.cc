@@ -2,10 +2,13 @@
 #include "exec/aggregate/hash_aggregator.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
 #include "exec/aggregate/group_stream.h"
+#include "exec/aggregate/grouped_update.h"
+#include "exec/aggregate/key_codes.h"
 #include "runtime/metrics.h"
 #include "runtime/worker_pool.h"
 
@@ -28,6 +31,11 @@ constexpr int64_t kKeyBytesMax = int64_t{128} << 10;
 /// Blocks are read to a buffer; wider rows need more, and get it then.
 constexpr int64_t kReadBytes = PartitionFiles::kBlockBytesMax + kReadSlackBytes;
 
+/// A code whose group is not known yet.
+constexpr uint16_t kNoGroup = std::numeric_limits<uint16_t>::max();
+
+static_assert(KeyCodes::kCodesMax <= kSliceGroupsMax);
+
 }  // namespace
 
 /// What one worker holds. Guarded by mutex: Append and Reclaim.
@@ -44,10 +52,32 @@ struct HashAggregator::Worker {
     uint8_t* key_places[kSliceRows];
     uint8_t* rows[kSliceRows];
     SliceScratch values;
+
+    // Of batches that have codes, or of no keys; rows is then set when somebody asks.
+    uint16_t codes[kSliceRows];
+    uint16_t numbers[kSliceRows];
+    uint16_t group_of_code[KeyCodes::kCodesMax];
+    uint8_t* group_rows[kSliceGroupsMax];
+    int32_t counts[kSliceGroupsMax];  // rows of the slice, by group
   };
   sort::MappedPages pages;
   sort::MappedPages keys;
   Scratch* scratch = nullptr;
+
+  KeyCodes codes;
+  bool has_codes = false;  // of the batch
+  SliceGroups groups;      // of the slice; without any, the groups of its rows are in scratch->rows
+
+  void ForgetGroups() {
+    groups = {};
+    if (has_codes) std::fill_n(scratch->group_of_code, codes.code_count(), kNoGroup);
+  }
+  /// Sets scratch->rows from the numbers of groups.
+  void SpreadRows() {
+    for (int32_t i = 0; i < groups.count; ++i) {
+      scratch->rows[i] = groups.rows[groups.numbers != nullptr ? groups.numbers[i] : 0];
+    }
+  }
 
   KeySlice Slice(int32_t count, bool variable) const {
     return {count, scratch->hashes, scratch->key_places, variable ? scratch->key_bytes : nullptr};
@@ -145,12 +175,18 @@ arrow::Status HashAggregator::Append(int worker_index, const GroupBatch& batch) 
   Worker& worker = *workers_[static_cast<size_t>(worker_index)];
   std::lock_guard lock(worker.mutex);
   const auto keys = arrow::RecordBatch::Make(layout_->key_schema(), batch.rows, batch.keys);
+  worker.has_codes = layout_->has_keys() && worker.codes.Open(batch.keys);
+  worker.ForgetGroups();
   for (int64_t first = 0; first < batch.rows;) {
     int32_t count = static_cast<int32_t>(std::min<int64_t>(batch.rows - first, kSliceRows));
-    if (layout_->has_keys()) {
+    if (worker.has_codes && !worker.codes.Load(first, count, worker.scratch->codes)) {
+      worker.has_codes = false;
+      worker.groups = {};
+    }
+    if (!worker.has_codes && layout_->has_keys()) {
       ARROW_ASSIGN_OR_RAISE(count, LoadKeys(&worker, *keys, first, batch.rows - first));
     }
-    ARROW_RETURN_NOT_OK(AppendSlice(&worker, batch, first, count));
+    ARROW_RETURN_NOT_OK(AppendSlice(&worker, batch, *keys, first, count));
     first += count;
   }
   if (context_->force_spill) return SpillWorker(&worker);
@@ -163,26 +199,80 @@ arrow::Status HashAggregator::Append(int worker_index, const GroupBatch& batch) 
 }
 
 /// Finds the rows of the slice's groups, spilling when memory is refused.
-arrow::Status HashAggregator::FindRows(Worker* worker, int32_t count, bool must) {
+arrow::Status HashAggregator::FindRows(Worker* worker, const arrow::RecordBatch& keys, int64_t first, int32_t count, bool must) {
+  if (worker->has_codes) return FindGroups(worker, keys, first, count, must);
   Worker::Scratch& scratch = *worker->scratch;
-  KeySlice keys = worker->Slice(count, layout_->has_variable_keys());
+  KeySlice slice = worker->Slice(count, layout_->has_variable_keys());
   static const uint8_t kNoKey = 0;
   static const uint8_t* const kNoKeys[] = {&kNoKey};
   static const uint64_t kNoHash = 0;
-  if (!layout_->has_keys()) keys = {1, &kNoHash, kNoKeys, nullptr};
-  ARROW_ASSIGN_OR_RAISE(bool found, worker->store.Find(keys, scratch.rows, must));
+  uint8_t** rows = scratch.rows;
+  if (!layout_->has_keys()) {
+    slice = {1, &kNoHash, kNoKeys, nullptr};
+    rows = scratch.group_rows;
+  }
+  ARROW_ASSIGN_OR_RAISE(bool found, worker->store.Find(slice, rows, must));
   if (!found) {
     ARROW_RETURN_NOT_OK(SpillWorker(worker));
-    ARROW_ASSIGN_OR_RAISE(found, worker->store.Find(keys, scratch.rows, /*must=*/true));
+    ARROW_ASSIGN_OR_RAISE(found, worker->store.Find(slice, rows, /*must=*/true));
     if (!found) return MakeError(ErrorKind::kInternal, "{}: no room for groups", name_);
   }
-  if (!layout_->has_keys()) std::fill_n(scratch.rows, count, scratch.rows[0]);
+  if (!layout_->has_keys()) {
+    worker->groups = {count, nullptr, 1, scratch.group_rows};
+    scratch.counts[0] = count;
+  }
   return arrow::Status::OK();
 }
 
-arrow::Status HashAggregator::AppendSlice(Worker* worker, const GroupBatch& batch, int64_t first, int32_t count) {
+/// FindRows by codes: a code that is new in the batch is looked for by the key of its first row.
+arrow::Status HashAggregator::FindGroups(Worker* worker, const arrow::RecordBatch& keys, int64_t first, int32_t count,
+                                         bool must) {
   Worker::Scratch& scratch = *worker->scratch;
-  ARROW_RETURN_NOT_OK(FindRows(worker, count, /*must=*/false));
+  int32_t group_count = worker->groups.groups;
+  const int32_t known_groups = group_count;
+  bool all_known = true;
+  for (int32_t i = 0; i < count; ++i) {
+    scratch.numbers[i] = scratch.group_of_code[scratch.codes[i]];
+    all_known &= scratch.numbers[i] != kNoGroup;
+  }
+  for (int32_t i = 0; !all_known && i < count; ++i) {
+    uint16_t& group = scratch.group_of_code[scratch.codes[i]];
+    if (group == kNoGroup) {
+      ARROW_RETURN_NOT_OK(LoadKeys(worker, keys, first + i, 1).status());
+      const KeySlice slice = worker->Slice(1, layout_->has_variable_keys());
+      ARROW_ASSIGN_OR_RAISE(const bool found, worker->store.Find(slice, scratch.group_rows + group_count, must));
+      if (!found) {
+        ARROW_RETURN_NOT_OK(SpillWorker(worker));
+        worker->ForgetGroups();
+        return FindGroups(worker, keys, first, count, /*must=*/true);
+      }
+      group = static_cast<uint16_t>(group_count++);
+    }
+    scratch.numbers[i] = group;
+  }
+  worker->store.AddMetRows(count - (group_count - known_groups));
+  worker->groups = {count, scratch.numbers, group_count, scratch.group_rows};
+  CountRows(worker->groups, scratch.counts);
+  return arrow::Status::OK();
+}
+
+/// Updates one state with the values of the slice.
+void HashAggregator::Update(Worker* worker, const StatePlace& place, const SliceValues& values, int32_t count,
+                            bool* rows_are_set) {
+  const Worker::Scratch& scratch = *worker->scratch;
+  if (worker->groups.groups > 0) {
+    if (UpdateGroups(place.kind, place.offset, worker->groups, scratch.counts, values)) return;
+    if (!*rows_are_set) worker->SpreadRows();
+    *rows_are_set = true;
+  }
+  UpdateStates(place.kind, place.offset, scratch.rows, count, values, worker->store.space());
+}
+
+arrow::Status HashAggregator::AppendSlice(Worker* worker, const GroupBatch& batch, const arrow::RecordBatch& keys, int64_t first,
+                                          int32_t count) {
+  Worker::Scratch& scratch = *worker->scratch;
+  ARROW_RETURN_NOT_OK(FindRows(worker, keys, first, count, /*must=*/false));
+  bool rows_are_set = false;
   for (size_t a = 0; a < batch.arguments.size(); ++a) {
     const SliceValues values = batch.arguments[a].Load(first, count, &scratch.values);
     const std::vector<int>& states = (*batch.states_of_argument)[a];
@@ -195,13 +285,14 @@ arrow::Status HashAggregator::AppendSlice(Worker* worker, const GroupBatch& batc
       if (!has_room) {
         // What the slice has added so far goes out with the rest; the rows that the groups get now are merged with it later.
         ARROW_RETURN_NOT_OK(SpillWorker(worker));
-        ARROW_RETURN_NOT_OK(FindRows(worker, count, /*must=*/true));
+        worker->ForgetGroups();
+        rows_are_set = false;
+        ARROW_RETURN_NOT_OK(FindRows(worker, keys, first, count, /*must=*/true));
         ARROW_RETURN_NOT_OK(worker->store.MakeRoom(string_bytes, /*must=*/true).status());
       }
     }
     for (const int state : states) {
-      const StatePlace& place = layout_->states()[static_cast<size_t>(state)];
-      UpdateStates(place.kind, place.offset, scratch.rows, count, values, worker->store.space());
+      Update(worker, layout_->states()[static_cast<size_t>(state)], values, count, &rows_are_set);
     }
   }
   return arrow::Status::OK();

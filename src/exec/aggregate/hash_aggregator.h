@@ -6,7 +6,8 @@
 //        -> OpenStream*, a thread each
 //
 //   1. Input (group_store.h). Each worker gathers groups in its own store, partitioned by hash. When memory is refused it writes
-//      all its rows to the partitions' files and goes on.
+//      all its rows to the partitions' files and goes on. Batches whose keys are few are grouped by small numbers (key_codes.h),
+//      and their states updated a group at a time (grouped_update.h).
 //   2. FinishInput. When nothing was written and the rows leave enough memory to others, they stay; else all are written.
 //   3. Output (group_stream.h), partition after partition, on as many streams as there are threads: the rows of a group that
 //      came from several workers or spills are merged to one. A partition that does not fit is split again, and what cannot
@@ -98,8 +99,11 @@ class HashAggregator final : public memory::Reclaimer {
                  runtime::OperatorMetrics* metrics);
   void SetTakingRows(bool taking_rows);
   arrow::Result<int32_t> LoadKeys(Worker* worker, const arrow::RecordBatch& keys, int64_t first, int64_t rows_max);
-  arrow::Status AppendSlice(Worker* worker, const GroupBatch& batch, int64_t first, int32_t count);
-  arrow::Status FindRows(Worker* worker, int32_t count, bool must);
+  arrow::Status AppendSlice(Worker* worker, const GroupBatch& batch, const arrow::RecordBatch& keys, int64_t first,
+                            int32_t count);
+  arrow::Status FindRows(Worker* worker, const arrow::RecordBatch& keys, int64_t first, int32_t count, bool must);
+  arrow::Status FindGroups(Worker* worker, const arrow::RecordBatch& keys, int64_t first, int32_t count, bool must);
+  void Update(Worker* worker, const StatePlace& place, const SliceValues& values, int32_t count, bool* rows_are_set);
   arrow::Status SpillWorker(Worker* worker);
   int64_t FreeBytes() const;
   int64_t StreamBytes() const;

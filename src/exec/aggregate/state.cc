@@ -22,16 +22,6 @@ template <typename Visit>
   }
 }
 
-/// Adds a sign-extended value to 192 bits.
-void AddWide(uint8_t* sum, Int128 value, int64_t value_high) {
-  using Unsigned = unsigned __int128;
-  const auto low = LoadAs<Unsigned>(sum);
-  const Unsigned added = low + static_cast<Unsigned>(value);
-  StoreAs(sum, added);
-  const auto carry = static_cast<uint64_t>(added < low);
-  StoreAs(sum + 16, LoadAs<uint64_t>(sum + 16) + static_cast<uint64_t>(value_high) + carry);
-}
-
 /// NaN is above every number, and equal to itself.
 bool IsLess(double left, double right) {
   if (std::isnan(right)) return !std::isnan(left);

@@ -76,6 +76,16 @@ struct SliceValues {
 
 constexpr int32_t kSliceRows = 1024;
 
+/// Adds a value to the 192 bits of a kSumWide state; `value_high` are those above the value's own 128.
+inline void AddWide(uint8_t* sum, Int128 value, int64_t value_high) {
+  using Unsigned = unsigned __int128;
+  const auto low = row::LoadAs<Unsigned>(sum);
+  const Unsigned added = low + static_cast<Unsigned>(value);
+  row::StoreAs(sum, added);
+  const auto carry = static_cast<uint64_t>(added < low);
+  row::StoreAs(sum + 16, row::LoadAs<uint64_t>(sum + 16) + static_cast<uint64_t>(value_high) + carry);
+}
+
 /// Room for byte strings beside the rows. Whoever updates makes sure of the room first (StringBytes).
 class StringSpace {
  public:

@@ -1,50 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/parquet_row_group_reader.h"
 
+#include <arrow/array/concatenate.h>
+#include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
 #include <arrow/compute/exec.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/column_reader.h>
 #include <parquet/file_reader.h>
-#include <parquet/page_index.h>
 #include <parquet/size_statistics.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/error.h"
 #include "io/batch_bytes.h"
-#include "io/parquet_column_stream.h"
 #include "io/parquet_guard.h"
 
 namespace icebound::io {
 namespace {
 
-/// Read at once from a local column chunk, and for all columns together. Whatever their number, each gets enough for a page
-/// header.
-constexpr int64_t kLocalBufferBytes = 32 << 10;
-constexpr int64_t kLocalBufferTotalBytes = 2 << 20;
-constexpr int64_t kMinBufferBytes = 1 << 10;
-
 /// Decoder objects of one leaf that are not in Arrow buffers (record reader, decoders, page header, codec), measured with Arrow
 /// 26: 6.5 KiB, and half a KiB in the file's reader.
 constexpr int64_t kDecoderBytes = 7 << 10;
 
-/// Offset indexes of a row group are read together when they lie within so many bytes.
-constexpr int64_t kMaxIndexBytes = int64_t{1} << 20;
-
 /// Rows of the first batch of a row group whose strings may be much longer than their chunk is large (a dictionary): the second
 /// one knows better.
 constexpr int64_t kProbeRows = 256;
-
-/// parquet-mr up to 1.2.8 left the dictionary page's header out of a chunk's size (PARQUET-816).
-constexpr int64_t kMissingHeaderBytes = 100;
-
-parquet::ReaderProperties PageProperties(arrow::MemoryPool* pool) {
-  parquet::ReaderProperties properties(pool);
-  properties.set_page_checksum_verification(true);
-  return properties;
-}
 
 void CollectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* leaves) {
   if (field.is_leaf()) leaves->push_back(field.column_index);
@@ -53,117 +34,11 @@ void CollectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* l
 
 }  // namespace
 
-/// What the Parquet library sees as the file: one with the file's schema and a single row group, whichever is being read. Throws,
-/// as that library expects.
-class ParquetRowGroupReader::Source final : public parquet::ParquetFileReader::Contents {
- public:
-  Source(std::shared_ptr<ParquetFooter> footer, memory::MemoryConsumer* consumer, WidePass* wide_pass)
-      : footer_(std::move(footer)),
-        file_(footer_->shared_file()),
-        consumer_(consumer),
-        wide_pass_(wide_pass),
-        properties_(PageProperties(consumer->pool())),
-        metadata_(footer_->head()) {}
-
-  /// Column readers of the row group before must be gone: they point into its metadata.
-  void SetRowGroup(const FooterPage& page, int row_group) {
-    metadata_ = page.Subset(row_group);
-    row_group_ = metadata_->RowGroup(0);
-    total_bytes_ = 0;
-    for (const int leaf : leaves_) total_bytes_ += std::max<int64_t>(0, row_group_->ColumnChunk(leaf)->total_compressed_size());
-    // Byte ranges of the leaves whose pages were chosen; the other leaves are read whole.
-    chosen_.clear();
-  }
-  /// The leaves that will be read, and the memory for blocks of a remote file.
-  void SetLeaves(std::vector<int> leaves, int64_t read_ahead_bytes) {
-    leaves_ = std::move(leaves);
-    ahead_budget_.limit_bytes = read_ahead_bytes;
-  }
-  void SetRanges(int leaf, std::vector<ByteRange> ranges) { chosen_[leaf] = std::move(ranges); }
-
-  const parquet::RowGroupMetaData& row_group() const { return *row_group_; }
-
-  /// Where a whole chunk lies, dictionary page included.
-  ByteRange ChunkRange(const parquet::ColumnChunkMetaData& chunk) const {
-    int64_t start = chunk.data_page_offset();
-    if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0)
-      start = std::min(start, chunk.dictionary_page_offset());
-    int64_t length = chunk.total_compressed_size();
-    if (start < 0 || length < 0 || length > file_->size_bytes() || start > file_->size_bytes() - length) {
-      throw parquet::ParquetException(
-          fmt::format("its column chunk lies outside the file: {} bytes from offset {}", length, start));
-    }
-    if (footer_->head()->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION())) {
-      length += std::min(kMissingHeaderBytes, file_->size_bytes() - start - length);
-    }
-    return {.offset = start, .length = length};
-  }
-
-  std::unique_ptr<parquet::PageReader> OpenPages(int leaf) {
-    const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = row_group_->ColumnChunk(leaf);
-    if (!chunk->file_path().empty()) throw parquet::ParquetException("Not yet implemented: column chunks in other files");
-    if (chunk->crypto_metadata() != nullptr) throw parquet::ParquetException("Not yet implemented: encrypted columns");
-    ColumnStreamOptions options;
-    const auto chosen = chosen_.find(leaf);
-    options.ranges = chosen == chosen_.end() ? std::vector<ByteRange>{ChunkRange(*chunk)} : chosen->second;
-    options.buffer_bytes = BufferBytes(chunk->total_compressed_size());
-    options.chunk_uncompressed_bytes = chunk->total_uncompressed_size();
-    options.pool = consumer_->pool();
-    options.wide_pass = wide_pass_;
-    if (!file_->is_local()) {
-      options.ahead_pool = consumer_->try_pool();
-      options.ahead_budget = &ahead_budget_;
-    }
-    const bool always_compressed =
-        footer_->head()->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
-    return parquet::PageReader::Open(std::make_shared<ColumnStream>(file_, std::move(options)), chunk->num_values(),
-                                     chunk->compression(), properties_, *footer_->head()->schema()->Column(leaf),
-                                     always_compressed);
-  }
-
-  // --- parquet::ParquetFileReader::Contents
-  void Close() override {}
-  std::shared_ptr<parquet::RowGroupReader> GetRowGroup(int) override {
-    return std::make_shared<parquet::RowGroupReader>(std::make_unique<Group>(this));
-  }
-  std::shared_ptr<parquet::FileMetaData> metadata() const override { return metadata_; }
-  std::shared_ptr<parquet::PageIndexReader> GetPageIndexReader() override { return nullptr; }
-  parquet::BloomFilterReader& GetBloomFilterReader() override {
-    throw parquet::ParquetException("Not yet implemented: Bloom filters");
-  }
-
- private:
-  struct Group final : parquet::RowGroupReader::Contents {
-    explicit Group(Source* source) : source(source) {}
-    std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override { return source->OpenPages(leaf); }
-    const parquet::RowGroupMetaData* metadata() const override { return source->row_group_.get(); }
-    const parquet::ReaderProperties* properties() const override { return &source->properties_; }
-    Source* const source;
-  };
-
-  /// What is read at once of a chunk. Local columns share a total evenly. Remote ones get what their size is worth, so that all
-  /// take about as many requests: one, when everything fits; otherwise half the budget goes to the first blocks, and the rest to
-  /// pages that turn out larger.
-  int64_t BufferBytes(int64_t chunk_bytes) const {
-    const auto leaves = static_cast<int64_t>(std::max<size_t>(1, leaves_.size()));
-    if (file_->is_local()) return std::clamp(kLocalBufferTotalBytes / leaves, kMinBufferBytes, kLocalBufferBytes);
-    if (total_bytes_ <= ahead_budget_.limit_bytes) return std::max(chunk_bytes, kMinBufferBytes);
-    const double part = static_cast<double>(chunk_bytes) / static_cast<double>(total_bytes_);
-    return std::max(kMinBufferBytes, static_cast<int64_t>(part * static_cast<double>(ahead_budget_.limit_bytes / 2)));
-  }
-
-  const std::shared_ptr<ParquetFooter> footer_;
-  const std::shared_ptr<InputFile> file_;
-  memory::MemoryConsumer* const consumer_;
-  WidePass* const wide_pass_;
-  const parquet::ReaderProperties properties_;
-  std::shared_ptr<parquet::FileMetaData> metadata_;  // the head until there is a row group
-  std::unique_ptr<parquet::RowGroupMetaData> row_group_;
-  std::map<int, std::vector<ByteRange>> chosen_;
-  std::vector<int> leaves_;
-  ReadAheadBudget ahead_budget_;
-  int64_t total_bytes_ = 0;  // compressed, of the leaves in this row group
-};
+template <typename Body>
+std::invoke_result_t<Body> ParquetRowGroupReader::Guard(const Column& column, Body&& body) const {
+  return GuardParquet(
+      ErrorKind::kCorruptData, [&] { return Where(column.source.field_index); }, std::forward<Body>(body));
+}
 
 ParquetRowGroupReader::ParquetRowGroupReader(std::shared_ptr<ParquetFooter> footer, RowGroupReaderOptions options,
                                              memory::MemoryConsumer* consumer)
@@ -171,7 +46,14 @@ ParquetRowGroupReader::ParquetRowGroupReader(std::shared_ptr<ParquetFooter> foot
       options_(std::move(options)),
       consumer_(consumer),
       reservation_(consumer),
-      wide_pass_(options_.wide_gate) {}
+      wide_pass_(options_.wide_gate),
+      is_filtered_(options_.columns.size(), false),
+      slots_(consumer),
+      outputs_(options_.columns.size()) {
+  if (options_.filter == nullptr) return;
+  filter_.emplace(options_.filter, consumer);
+  for (const int column : options_.filter->columns()) is_filtered_[static_cast<size_t>(column)] = true;
+}
 
 ParquetRowGroupReader::~ParquetRowGroupReader() {
   columns_.clear();  // before the file they read from
@@ -181,7 +63,7 @@ arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Mak
                                                                                   RowGroupReaderOptions options,
                                                                                   memory::MemoryConsumer* consumer) {
   std::unique_ptr<ParquetRowGroupReader> reader(new ParquetRowGroupReader(std::move(footer), std::move(options), consumer));
-  auto source = std::make_unique<Source>(reader->footer_, consumer, &reader->wide_pass_);
+  auto source = std::make_unique<ParquetRowGroupSource>(reader->footer_, consumer, &reader->wide_pass_);
   reader->source_ = source.get();
   const arrow::Status status = GuardParquet(
       ErrorKind::kCorruptData, [&] { return reader->Where(); },
@@ -220,9 +102,15 @@ std::string ParquetRowGroupReader::Where(int field_index) const {
   return fmt::format("{}, column \"{}\"", Where(), footer_->schema()->field(field_index)->name());
 }
 
+// --- opening ----------------------------------------------------------------------------------------------------------------
+
 arrow::Status ParquetRowGroupReader::Open(const FooterPage& page, int row_group, RowRanges ranges) {
   columns_.clear();
   ready_.clear();
+  DropBatch();
+  for (auto& output : outputs_) output.reset();
+  left_to_arrow_.assign(options_.columns.size(), false);
+  if (filter_.has_value()) filter_->StartRowGroup();
   row_group_ = row_group;
   ranges_ = std::move(ranges);
   range_ = 0;
@@ -245,12 +133,18 @@ arrow::Status ParquetRowGroupReader::Open(const FooterPage& page, int row_group,
 
 arrow::Status ParquetRowGroupReader::OpenColumns() {
   columns_.clear();
+  // A dictionary is read anew, and tables of one that are still there say the same of it.
   columns_.resize(options_.columns.size());
-  if (!WantsAll())
+  if (!WantsAll()) {
+    std::vector<int> leaves;
+    for (const std::vector<int>& field : field_leaves_) {
+      if (field.size() == 1) leaves.push_back(field.front());
+    }
     ARROW_RETURN_NOT_OK(GuardParquet(
-        ErrorKind::kCorruptData, [&] { return Where(); }, [&] { return LoadOffsetIndexes(); }));
+        ErrorKind::kCorruptData, [&] { return Where(); }, [&] { return source_->LoadOffsetIndexes(leaves); }));
+  }
   for (size_t i = 0; i < columns_.size(); ++i) ARROW_RETURN_NOT_OK(OpenColumn(static_cast<int>(i)));
-  index_bytes_.reset();
+  source_->ForgetOffsetIndexes();
   return arrow::Status::OK();
 }
 
@@ -259,98 +153,49 @@ bool ParquetRowGroupReader::WantsAll() const {
          row_ == 0;
 }
 
-arrow::Status ParquetRowGroupReader::LoadOffsetIndexes() {
-  index_bytes_.reset();
-  int64_t begin = footer_->file().size_bytes(), end = 0;
-  for (const std::vector<int>& leaves : field_leaves_) {
-    if (leaves.size() != 1) continue;
-    const auto place = source_->row_group().ColumnChunk(leaves.front())->GetOffsetIndexLocation();
-    if (!place.has_value() || place->length <= 0 || place->offset < 0) continue;
-    begin = std::min(begin, place->offset);
-    end = std::max(end, place->offset + place->length);
-  }
-  if (begin >= end || end - begin > kMaxIndexBytes) return arrow::Status::OK();  // none, or too far apart: read one by one
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(end - begin, consumer_->pool()));
-  ARROW_RETURN_NOT_OK(footer_->shared_file()->ReadAt(begin, {bytes->mutable_data(), static_cast<size_t>(end - begin)}));
-  index_bytes_ = std::move(bytes);
-  index_offset_ = begin;
-  return arrow::Status::OK();
+RowRanges ParquetRowGroupReader::RowsToCome() const {
+  RowRanges rows(ranges_.begin() + static_cast<int64_t>(range_), ranges_.end());
+  if (!rows.empty()) rows.front().begin = row_;
+  return rows;
 }
 
-arrow::Result<std::string_view> ParquetRowGroupReader::OffsetIndexBytes(const parquet::IndexLocation& place,
-                                                                        std::shared_ptr<arrow::Buffer>* holder) {
-  if (index_bytes_ != nullptr && place.offset >= index_offset_ &&
-      place.offset + place.length <= index_offset_ + index_bytes_->size()) {
-    return std::string_view(*index_bytes_)
-        .substr(static_cast<size_t>(place.offset - index_offset_), static_cast<size_t>(place.length));
-  }
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(place.length, consumer_->pool()));
-  ARROW_RETURN_NOT_OK(footer_->shared_file()->ReadAt(place.offset, {bytes->mutable_data(), static_cast<size_t>(place.length)}));
-  *holder = std::move(bytes);
-  return std::string_view(**holder);
+/// Whether FlatColumn takes this column of the row group.
+arrow::Result<bool> ParquetRowGroupReader::IsFlat(int index) const {
+  const ColumnSource& source = options_.columns[index];
+  const std::vector<int>& leaves = field_leaves_[index];
+  if (left_to_arrow_[index] || source.as_dictionary || source.needs_cast || leaves.size() != 1) return false;
+  const arrow::DataType& type = *options_.schema->field(index)->type();
+  if (!footer_->schema()->field(source.field_index)->type()->Equals(type)) return false;
+  return FlatColumn::CanRead(*footer_->head()->schema()->Column(leaves.front()),
+                             *source_->row_group().ColumnChunk(leaves.front()), type);
 }
 
 arrow::Status ParquetRowGroupReader::OpenColumn(int index) {
   Column& column = columns_[index];
   column.source = options_.columns[index];
   column.type = options_.schema->field(index)->type();
-  return GuardParquet(
-      ErrorKind::kCorruptData, [&] { return Where(column.source.field_index); },
-      [&]() -> arrow::Status {
-        const int64_t rows = source_->row_group().num_rows();
-        column.segments = {{.begin = 0, .end = rows}};
-        // Leaves of a nested column must deliver the same rows, but their pages end at different ones: it is read whole.
-        if (const std::vector<int>& leaves = field_leaves_[index]; !WantsAll() && leaves.size() == 1) {
-          ARROW_ASSIGN_OR_RAISE(column.segments, SelectPages(*source_->row_group().ColumnChunk(leaves.front()), leaves.front()));
-        }
-        column.segment = 0;
-        column.row = column.segments.empty() ? 0 : column.segments.front().begin;
-        return file_reader_->GetColumn(column.source.field_index, &column.reader);
-      });
-}
-
-arrow::Result<RowRanges> ParquetRowGroupReader::SelectPages(const parquet::ColumnChunkMetaData& chunk, int leaf) {
-  const int64_t rows = source_->row_group().num_rows();
-  const RowRanges whole = {{.begin = 0, .end = rows}};
-  const std::optional<parquet::IndexLocation> place = chunk.GetOffsetIndexLocation();
-  if (!place.has_value() || place->length <= 0) return whole;
-  std::shared_ptr<arrow::Buffer> holder;
-  ARROW_ASSIGN_OR_RAISE(const std::string_view bytes, OffsetIndexBytes(*place, &holder));
-  const std::unique_ptr<parquet::OffsetIndex> index =
-      parquet::OffsetIndex::Make(bytes.data(), static_cast<int64_t>(bytes.size()), parquet::ReaderProperties(consumer_->pool()));
-
-  const ByteRange chunk_range = source_->ChunkRange(chunk);
-  const int64_t chunk_end = chunk_range.offset + chunk_range.length;
-  const std::vector<parquet::PageLocation>& pages = index->page_locations();
-  if (pages.empty() || pages.front().first_row_index != 0 || pages.front().offset < chunk_range.offset) {
-    return arrow::Status::Invalid("its offset index does not begin with the chunk's first page");
-  }
-  RowRanges wanted(ranges_.begin() + static_cast<int64_t>(range_), ranges_.end());
-  wanted.front().begin = row_;
-  RowRanges segments;
-  std::vector<ByteRange> ranges;
-  const auto append = [&](int64_t offset, int64_t length) {
-    if (!ranges.empty() && ranges.back().offset + ranges.back().length == offset) {
-      ranges.back().length += length;
-    } else if (length > 0) {
-      ranges.push_back({.offset = offset, .length = length});
+  if (is_filtered_[index]) column.slots.emplace(consumer_);
+  return Guard(column, [&]() -> arrow::Status {
+    const int64_t rows = source_->row_group().num_rows();
+    column.segments = {{.begin = 0, .end = rows}};
+    // Leaves of a nested column must deliver the same rows, but their pages end at different ones: it is read whole.
+    if (const std::vector<int>& leaves = field_leaves_[index]; !WantsAll() && leaves.size() == 1) {
+      ARROW_ASSIGN_OR_RAISE(column.segments, source_->SelectPages(leaves.front(), RowsToCome()));
     }
-  };
-  append(chunk_range.offset, pages.front().offset - chunk_range.offset);  // the dictionary page
-  for (size_t i = 0; i < pages.size(); ++i) {
-    const bool last = i + 1 == pages.size();
-    const RowRange page_rows{.begin = pages[i].first_row_index, .end = last ? rows : pages[i + 1].first_row_index};
-    const int64_t size = pages[i].compressed_page_size;
-    if (page_rows.begin > page_rows.end || size < 0 || pages[i].offset < chunk_range.offset ||
-        pages[i].offset > chunk_end - size) {
-      return arrow::Status::Invalid("page ", i, " of its offset index lies outside the chunk or out of order");
+    ARROW_ASSIGN_OR_RAISE(const bool is_flat, IsFlat(index));
+    if (is_flat) {
+      const int leaf = field_leaves_[index].front();
+      FlatColumnOptions options{.pages = source_->OpenPages(leaf), .segments = column.segments, .rows = rows};
+      column.flat =
+          std::make_unique<FlatColumn>(*footer_->head()->schema()->Column(leaf), column.type, std::move(options), consumer_);
+      if (outputs_[index] == nullptr) outputs_[index] = std::make_unique<FlatOutput>(column.type, consumer_->pool());
+      return arrow::Status::OK();
     }
-    if (!Overlaps(wanted, page_rows.begin, page_rows.end)) continue;
-    AppendRange(page_rows, &segments);
-    append(pages[i].offset, size);
-  }
-  source_->SetRanges(leaf, std::move(ranges));
-  return segments;
+    outputs_[index].reset();
+    column.segment = 0;
+    column.row = column.segments.empty() ? 0 : column.segments.front().begin;
+    return file_reader_->GetColumn(column.source.field_index, &column.reader);
+  });
 }
 
 int64_t ParquetRowGroupReader::LeafRowBytes(const parquet::ColumnChunkMetaData& chunk, int leaf) const {
@@ -388,72 +233,242 @@ void ParquetRowGroupReader::EstimateRowBytes() {
   rows_limit_ = certain ? options_.bounds.rows : std::min(options_.bounds.rows, kProbeRows);
 }
 
-int64_t ParquetRowGroupReader::NextBatchRows() const {
+int64_t ParquetRowGroupReader::NextWindowRows() const {
   const double fitting = static_cast<double>(options_.bounds.bytes) / std::max(1.0, row_bytes_);
-  const int64_t rows = std::min({options_.bounds.rows, rows_limit_, static_cast<int64_t>(std::min(fitting, 1e9))});
+  const int64_t rows = std::min({options_.bounds.rows - batch_rows_, rows_limit_, static_cast<int64_t>(std::min(fitting, 1e9))});
   return std::min(std::max<int64_t>(1, rows), ranges_[range_].end - row_);
 }
 
+// --- batches ----------------------------------------------------------------------------------------------------------------
+
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetRowGroupReader::Next() {
+  if (ready_.empty()) wide_pass_.Give();  // who asks is done with the batch before
   while (ready_.empty()) {
-    wide_pass_.Give();  // who asks is done with the batch before
     if (range_ == ranges_.size()) {
+      if (batch_rows_ > 0) {
+        ARROW_RETURN_NOT_OK(Flush());
+        continue;
+      }
       columns_.clear();
       return nullptr;
     }
-    int64_t rows = NextBatchRows();
-    arrow::Status status = Decode(rows);
-    while (GetErrorKind(status) == ErrorKind::kMemoryLimit) {
-      ARROW_ASSIGN_OR_RAISE(const bool again, TryWithLess(rows));
-      if (!again) break;
-      rows = NextBatchRows();
-      status = Decode(rows);
+    if (options_.cancellation_or_null != nullptr) ARROW_RETURN_NOT_OK(options_.cancellation_or_null->Check());
+    if (columns_.size() != options_.columns.size()) ARROW_RETURN_NOT_OK(OpenColumns());
+    const int64_t rows = NextWindowRows();
+    const arrow::Result<int64_t> read = DecodeWindow(rows);
+    if (!read.ok()) {
+      ARROW_ASSIGN_OR_RAISE(const bool again, Recover(read.status(), rows));
+      if (!again) return ExplainWideRow(read.status(), wide_pass_.widest_page_bytes());
+      continue;
     }
-    if (!status.ok()) return ExplainWideRow(status, wide_pass_.widest_page_bytes());
-    row_ += rows;
+    read_rows_ += *read;
+    row_ += *read;
     if (row_ == ranges_[range_].end && ++range_ < ranges_.size()) row_ = ranges_[range_].begin;
+    if (batch_rows_ > 0 && IsBatchFull()) ARROW_RETURN_NOT_OK(Flush());
   }
   std::shared_ptr<arrow::RecordBatch> batch = std::move(ready_.front());
   ready_.pop_front();
   return batch;
 }
 
+arrow::Result<bool> ParquetRowGroupReader::Recover(const arrow::Status& status, int64_t rows) {
+  pieces_.clear();
+  for (const auto& output : outputs_) {
+    if (output != nullptr) output->Truncate(batch_rows_);
+  }
+  bool is_unreadable = false;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].flat == nullptr || !columns_[i].flat->is_unreadable()) continue;
+    left_to_arrow_[i] = is_unreadable = true;
+  }
+  if (!is_unreadable && GetErrorKind(status) != ErrorKind::kMemoryLimit) return false;
+  if (!is_unreadable && batch_rows_ == 0) return TryWithLess(rows);
+  // What there is goes first; then the same rows are tried again.
+  if (batch_rows_ > 0) ARROW_RETURN_NOT_OK(Flush());
+  columns_.clear();
+  return true;
+}
+
 arrow::Result<bool> ParquetRowGroupReader::TryWithLess(int64_t rows) {
   const bool had_turn = wide_pass_.held();
   if (rows == 1 && had_turn) return false;
   if (!wide_pass_.was_refused()) rows_limit_ = std::max<int64_t>(1, rows / 8);
-  // What was decoded so far is lost with the readers.
+  // What was decoded so far is lost with the readers, and what the outputs had in store with them.
   columns_.clear();
+  for (auto& output : outputs_) output.reset();
+  slots_.Free();
   ARROW_RETURN_NOT_OK(wide_pass_.Wait());
   ARROW_RETURN_NOT_OK(OpenColumns());
   return true;
 }
 
-arrow::Status ParquetRowGroupReader::Decode(int64_t rows) {
-  arrow::ChunkedArrayVector values;
+bool ParquetRowGroupReader::IsBatchFull() const {
+  const bool is_one_window = filter_ == std::nullopt || wide_pass_.held() ||
+                             std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return !column.flat; });
+  return is_one_window || batch_rows_ * 2 >= options_.bounds.rows || BatchBytes() * 2 >= options_.bounds.bytes;
+}
+
+int64_t ParquetRowGroupReader::BatchBytes() const {
   int64_t bytes = 0;
-  for (Column& column : columns_) {
-    ARROW_ASSIGN_OR_RAISE(values.emplace_back(), DecodeColumn(&column, rows));
-    for (const auto& chunk : values.back()->chunks()) bytes += HeldBytes(*chunk->data());
+  for (const auto& output : outputs_) bytes += output == nullptr ? 0 : output->bytes();
+  for (const auto& piece : pieces_) {
+    if (piece == nullptr) continue;
+    for (const auto& chunk : piece->chunks()) bytes += HeldBytes(*chunk->data());
   }
-  if (!columns_.empty()) {
-    const double measured = static_cast<double>(bytes) / static_cast<double>(rows);
-    // Down at once, up by at most a factor of four: the next rows may be wider than these.
-    row_bytes_ = std::max(measured, 1.0);
-    rows_limit_ = std::min(options_.bounds.rows, std::max(rows_limit_, rows) * 4);
+  return bytes;
+}
+
+/// Makes batches of what is there.
+arrow::Status ParquetRowGroupReader::Flush() {
+  arrow::ChunkedArrayVector arrays;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i] == nullptr) {
+      arrays.push_back(pieces_[i]);
+      continue;
+    }
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Array> array, outputs_[i]->Finish());
+    arrays.push_back(std::make_shared<arrow::ChunkedArray>(std::move(array)));
   }
-  Emit(rows, values);
+  pieces_.clear();
+  Emit(std::exchange(batch_rows_, 0), arrays);
   return arrow::Status::OK();
 }
 
+void ParquetRowGroupReader::DropBatch() {
+  batch_rows_ = 0;
+  pieces_.clear();
+}
+
+// --- windows ----------------------------------------------------------------------------------------------------------------
+
+arrow::Result<int64_t> ParquetRowGroupReader::DecodeWindow(int64_t rows) {
+  const int32_t* positions = nullptr;
+  int64_t count = rows;
+  if (filter_.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(rows, LoadFilterColumns(rows));
+    ARROW_RETURN_NOT_OK(ApplyFilter(rows));
+    positions = filter_->positions();
+    count = filter_->count();
+  }
+  if (count > 0) {
+    const int64_t bytes_before = BatchBytes();
+    ARROW_RETURN_NOT_OK(AppendColumns(rows, positions, count));
+    batch_rows_ += count;
+    if (!columns_.empty()) {
+      // Down at once, up by at most a factor of four: the next rows may be wider than these.
+      row_bytes_ = std::max(static_cast<double>(BatchBytes() - bytes_before) / static_cast<double>(count), 1.0);
+      rows_limit_ = std::min(options_.bounds.rows, std::max(rows_limit_, rows) * 4);
+    }
+  }
+  for (Column& column : columns_) column.window.reset();
+  return rows;
+}
+
+/// Returns how many rows the window has: it ends where a page of one of these columns does.
+arrow::Result<int64_t> ParquetRowGroupReader::LoadFilterColumns(int64_t rows) {
+  for (const int index : options_.filter->columns()) {
+    Column& column = columns_[static_cast<size_t>(index)];
+    if (column.flat == nullptr) continue;
+    ARROW_ASSIGN_OR_RAISE(const int64_t left, Guard(column, [&] { return column.flat->Seek(row_); }));
+    rows = std::min(rows, left);
+  }
+  for (const int index : options_.filter->columns()) {
+    Column& column = columns_[static_cast<size_t>(index)];
+    if (column.flat != nullptr) {
+      ARROW_RETURN_NOT_OK(Guard(column, [&] { return column.flat->Load(row_, rows, &*column.slots); }));
+    } else {
+      ARROW_ASSIGN_OR_RAISE(column.window, DecodeColumn(&column, rows));
+    }
+  }
+  return rows;
+}
+
+arrow::Status ParquetRowGroupReader::ApplyFilter(int64_t rows) {
+  ParquetWindowFilter::Window window;
+  window.rows = rows;
+  window.rows_to_come = CountRows(RowsToCome());
+  window.flat_or_null = [this](int index) { return columns_[static_cast<size_t>(index)].flat.get(); };
+  window.values = [this](int index, const int32_t* positions, int64_t count) { return FilterValues(index, positions, count); };
+  return filter_->Apply(window);
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> ParquetRowGroupReader::FilterValues(int index, const int32_t* positions,
+                                                                                 int64_t count) {
+  Column& column = columns_[static_cast<size_t>(index)];
+  return Guard(column, [&]() -> arrow::Result<std::shared_ptr<arrow::Array>> {
+    if (column.flat != nullptr) {
+      FlatOutput output(column.type, consumer_->pool());
+      ARROW_RETURN_NOT_OK(column.flat->Append(positions, count, 0, &output));
+      return output.Finish();
+    }
+    ARROW_ASSIGN_OR_RAISE(const arrow::Datum taken, Take(column.window, positions, count));
+    const arrow::ArrayVector& chunks = taken.chunked_array()->chunks();
+    return chunks.size() == 1 ? chunks.front() : arrow::Concatenate(chunks, consumer_->pool());
+  });
+}
+
+/// Adds the rows of the window that passed (all when `positions` is null) to the batch.
+arrow::Status ParquetRowGroupReader::AppendColumns(int64_t rows, const int32_t* positions, int64_t count) {
+  pieces_.resize(columns_.size());
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    Column& column = columns_[i];
+    if (column.flat != nullptr) {
+      ARROW_RETURN_NOT_OK(Guard(column, [&]() -> arrow::Status {
+        if (is_filtered_[i]) return column.flat->Append(positions, count, 0, outputs_[i].get());
+        return AppendFlat(&column, rows, positions, count, outputs_[i].get());
+      }));
+      continue;
+    }
+    std::shared_ptr<arrow::ChunkedArray> values = std::move(column.window);
+    if (values == nullptr) {
+      ARROW_ASSIGN_OR_RAISE(values, DecodeColumn(&column, rows));
+    }
+    ARROW_ASSIGN_OR_RAISE(const arrow::Datum taken, Take(values, positions, count));
+    pieces_[i] = taken.chunked_array();
+  }
+  return arrow::Status::OK();
+}
+
+/// Loads as much of the window as there are rows wanted in, page by page.
+arrow::Status ParquetRowGroupReader::AppendFlat(Column* column, int64_t rows, const int32_t* positions, int64_t count,
+                                                FlatOutput* output) {
+  FlatColumn& flat = *column->flat;
+  for (int64_t done = 0; done < count;) {
+    const int64_t first = positions == nullptr ? done : positions[done];
+    ARROW_ASSIGN_OR_RAISE(const int64_t left, flat.Seek(row_ + first));
+    const int64_t page_end = std::min(rows, first + left);
+    int64_t end = page_end, next = page_end;
+    if (positions != nullptr) {
+      next = std::lower_bound(positions + done, positions + count, page_end) - positions;
+      end = positions[next - 1] + 1;
+    }
+    ARROW_RETURN_NOT_OK(flat.Load(row_ + first, end - first, &slots_));
+    ARROW_RETURN_NOT_OK(flat.Append(positions == nullptr ? nullptr : positions + done, next - done, first, output));
+    done = next;
+  }
+  return arrow::Status::OK();
+}
+
+// --- Arrow's readers --------------------------------------------------------------------------------------------------------
+
 arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ParquetRowGroupReader::DecodeColumn(Column* column, int64_t rows) {
-  return GuardParquet(
-      ErrorKind::kCorruptData, [&] { return Where(column->source.field_index); },
-      [&]() -> arrow::Result<std::shared_ptr<arrow::ChunkedArray>> {
-        ARROW_RETURN_NOT_OK(SkipTo(column, row_));
-        ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ChunkedArray> values, ReadRows(column, rows));
-        return Convert(*column, std::move(values));
-      });
+  return Guard(*column, [&]() -> arrow::Result<std::shared_ptr<arrow::ChunkedArray>> {
+    ARROW_RETURN_NOT_OK(SkipTo(column, row_));
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ChunkedArray> values, ReadRows(column, rows));
+    return Convert(*column, std::move(values));
+  });
+}
+
+arrow::Result<arrow::Datum> ParquetRowGroupReader::Take(const arrow::Datum& values, const int32_t* positions,
+                                                        int64_t count) const {
+  if (positions == nullptr) return values;
+  const arrow::Datum rows(arrow::ArrayData::Make(
+      arrow::int32(), count,
+      {nullptr, std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(positions), count * int64_t{sizeof(int32_t)})},
+      0));
+  arrow::compute::ExecContext context(consumer_->pool());
+  context.set_use_threads(false);
+  return arrow::compute::Take(values, rows, arrow::compute::TakeOptions::NoBoundsCheck(), &context);
 }
 
 arrow::Status ParquetRowGroupReader::SkipTo(Column* column, int64_t row) {
@@ -466,7 +481,7 @@ arrow::Status ParquetRowGroupReader::SkipTo(Column* column, int64_t row) {
       continue;
     }
     const int64_t unwanted = std::min({segment_end, row}) - column->row;
-    ARROW_RETURN_NOT_OK(ReadRows(column, std::min(unwanted, std::max<int64_t>(NextBatchRows(), 64))).status());
+    ARROW_RETURN_NOT_OK(ReadRows(column, std::min(unwanted, std::max<int64_t>(NextWindowRows(), 64))).status());
   }
   return arrow::Status::OK();
 }

@@ -49,10 +49,8 @@ class ParquetStream final : public runtime::BatchStream {
       if (counted_rows_ > 0) return CountedBatch();
       if (reading_) {
         ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> batch, Explain(reader_->Next()));
-        if (batch != nullptr) {
-          scan_->Deliver(batch->num_rows());
-          return batch;
-        }
+        scan_->Deliver(batch == nullptr ? 0 : batch->num_rows(), reader_->TakeReadRows());
+        if (batch != nullptr) return batch;
         reading_ = false;
         // A look at a local file is cheap. A remote one is looked at when all that this stream wanted from it has come.
         if (file_->footer->file().is_local()) ARROW_RETURN_NOT_OK(file_->footer->shared_file()->CheckUnchanged());
@@ -73,7 +71,7 @@ class ParquetStream final : public runtime::BatchStream {
   std::shared_ptr<arrow::RecordBatch> CountedBatch() {
     const int64_t rows = std::min(counted_rows_, scan_->context()->batch_rows);
     counted_rows_ -= rows;
-    scan_->Deliver(rows);
+    scan_->Deliver(rows, rows);
     return arrow::RecordBatch::Make(scan_->schema(), rows, arrow::ArrayVector{});
   }
 
@@ -88,7 +86,9 @@ class ParquetStream final : public runtime::BatchStream {
                                     .columns = file_->columns,
                                     .bounds = {.rows = scan_->context()->batch_rows, .bytes = scan_->context()->batch_bytes},
                                     .read_ahead_bytes = scan_->ReadAheadBytes(),
-                                    .wide_gate = scan_->wide_gate_or_null()};
+                                    .wide_gate = scan_->wide_gate_or_null(),
+                                    .filter = scan_->filter_or_null(),
+                                    .cancellation_or_null = &scan_->context()->cancellation};
       ARROW_ASSIGN_OR_RAISE(reader_, ParquetRowGroupReader::Make(file_->footer, std::move(options), scan_->consumer()));
     }
     ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const FooterPage> page, file_->footer->LoadPage(morsel.row_group));
@@ -179,6 +179,10 @@ arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetScan::Make(std::sha
     }
   }
   std::shared_ptr<ParquetScan> scan(new ParquetScan(std::move(table), std::move(request), context));
+  if (!scan->request_.filters.empty()) {
+    ARROW_ASSIGN_OR_RAISE(scan->filter_,
+                          ParquetRowFilter::Make(scan->request_.filters, scan->schema_, context->statement_time_us));
+  }
   return std::make_unique<ParquetSource>(std::move(scan));
 }
 
@@ -214,16 +218,15 @@ arrow::Result<std::unique_ptr<runtime::BatchStream>> ParquetScan::OpenStream() {
   return std::make_unique<ParquetStream>(shared_from_this());
 }
 
-void ParquetScan::Deliver(int64_t rows) {
+void ParquetScan::Deliver(int64_t rows, int64_t read_rows) {
   delivered_rows_.fetch_add(rows, std::memory_order_relaxed);
-  context_->metrics.input_rows.fetch_add(rows, std::memory_order_relaxed);
+  context_->metrics.input_rows.fetch_add(read_rows, std::memory_order_relaxed);
 }
 
 void ParquetScan::Prune(int64_t rows) { context_->metrics.input_rows_total.fetch_sub(rows, std::memory_order_relaxed); }
 
 bool ParquetScan::LimitReached() const {
-  return request_.limit.has_value() && request_.filters.empty() &&
-         delivered_rows_.load(std::memory_order_relaxed) >= *request_.limit;
+  return request_.limit.has_value() && delivered_rows_.load(std::memory_order_relaxed) >= *request_.limit;
 }
 
 arrow::Result<std::optional<ScanMorsel>> ParquetScan::NextMorsel() {

@@ -55,14 +55,15 @@ class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
   /// The next piece of work; nullopt when there is none left.
   arrow::Result<std::optional<ScanMorsel>> NextMorsel();
 
-  /// Counts a batch as delivered.
-  void Deliver(int64_t rows);
+  /// Counts a batch as delivered, and the rows that were read for it.
+  void Deliver(int64_t rows, int64_t read_rows);
   /// Counts rows that were pruned: nobody will see them.
   void Prune(int64_t rows);
 
   runtime::QueryContext* context() const { return context_; }
   WidePageGate* wide_gate_or_null() const { return wide_gate_.get(); }
   memory::MemoryConsumer* consumer() const { return consumer_.get(); }
+  const std::shared_ptr<const ParquetRowFilter>& filter_or_null() const { return filter_; }
 
  private:
   ParquetScan(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request, runtime::QueryContext* context);
@@ -75,8 +76,9 @@ class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
   runtime::QueryContext* const context_;
   const std::shared_ptr<arrow::Schema> schema_;
   const std::unique_ptr<memory::MemoryConsumer> consumer_;
-  const int pieces_;                         // morsels a row group
-  std::unique_ptr<WidePageGate> wide_gate_;  // with more than one stream
+  std::shared_ptr<const ParquetRowFilter> filter_;  // of the request's filters; constant once made
+  const int pieces_;                                // morsels a row group
+  std::unique_ptr<WidePageGate> wide_gate_;         // with more than one stream
 
   std::atomic<int64_t> delivered_rows_{0};
   std::mutex mutex_;

@@ -9,7 +9,8 @@
 //                  filters, narrows it to the pages that may match, and decodes it (parquet_row_group_reader.h). Footers are
 //                  read once a file and shared; at most one file a stream is open, and one more.
 //
-// Filters only prune: the plan still evaluates them on the rows that come.
+// Rows that do not pass the filters do not come: row groups and pages are left out by what the file says of itself
+// (parquet_pruning.h), and rows by their values before the other columns are decoded (parquet_row_filter.h).
 #pragma once
 
 #include <arrow/result.h>
@@ -36,7 +37,7 @@ struct ParquetScanRequest {
   /// columns of ParquetTable::schema(), in the order wanted; empty: rows without columns, to be counted
   std::vector<int> projection;
   std::vector<expr::ExprPtr> filters;  ///< conjuncts over the projected columns
-  std::optional<int64_t> limit;        ///< rows that are enough; only a hint, and only without filters
+  std::optional<int64_t> limit;        ///< rows that are enough; only a hint
   bool ordered = false;                ///< one stream, in the table's order: files by name, rows as stored
 };
 

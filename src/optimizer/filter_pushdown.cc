@@ -47,7 +47,9 @@ arrow::Result<PlanPtr> PushIntoScan(const PlanPtr& plan, const Conjuncts& conjun
   Conjuncts pushed, kept;
   for (const ExprPtr& conjunct : conjuncts) {
     // One that may fail must not overtake one that stays: it may be guarded by it.
-    const bool may_go = expr::IsDeterministic(*conjunct) && (kept.empty() || !expr::CanFail(*conjunct));
+    // One without columns says nothing of the table: a scan of no columns only counts rows.
+    const bool may_go = expr::IsDeterministic(*conjunct) && !expr::ReferencedColumns(*conjunct).empty() &&
+                        (kept.empty() || !expr::CanFail(*conjunct));
     (may_go ? pushed : kept).push_back(conjunct);
   }
   if (pushed.empty()) return FilteredBy(plan, std::move(kept));

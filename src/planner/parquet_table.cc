@@ -33,6 +33,7 @@ class ParquetTableSource final : public plan::TableSource {
     return statistics;
   }
   std::string Describe() const override { return table_->Describe(); }
+  bool AppliesFiltersExactly() const override { return true; }
   arrow::Result<std::unique_ptr<runtime::StreamSource>> Scan(const plan::ScanRequest& request,
                                                              runtime::QueryContext* context) const override {
     return table_->Scan(

@@ -7,8 +7,9 @@
 
 Every answer is compared with DuckDB's without a limit: rows in order where the query has an order, numbers to twelve digits. Peaks
 are the system's high-water marks, libraries included; a peak above the promise, a wrong answer and a file left in the spill directory
-make the exit code 1. Times never do. A peer that does not finish is shown as `fails` with the time it took to fail. Behind the table: geometric means of the
-ratios over the TPC-H queries that a peer completes, the seconds of the five heavier ones, and the cases in which a peer is faster.
+make the exit code 1. Times never do. A peer that does not finish is shown as `fails`, with the time it took to fail. Behind the
+table: geometric means of the ratios over the TPC-H queries that a peer completes, the seconds of the five heavier ones, and the
+cases in which a peer is faster.
 """
 
 import argparse

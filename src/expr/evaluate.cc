@@ -17,9 +17,9 @@
 
 #include "base/error.h"
 #include "expr/cast.h"
-#include "expr/common_parts.h"
 #include "expr/functions.h"
 #include "expr/row_set.h"
+#include "expr/shared_parts.h"
 #include "expr/type_rules.h"
 
 namespace icebound::expr {

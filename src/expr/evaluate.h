@@ -14,7 +14,7 @@ namespace icebound::expr {
 /// Registers Arrow's compute kernels, once in a process; the session calls it before anything is evaluated. Thread safe.
 arrow::Status InitializeExpressions();
 
-class PartValues;  // common_parts.h
+class PartValues;  // shared_parts.h
 
 /// What evaluation needs beside the batch. One a thread (ExecContext is not shared).
 struct EvalContext {

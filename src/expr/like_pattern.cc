@@ -43,8 +43,8 @@ ByteVector LoadBytes(const char* bytes) {
   return vector;
 }
 
-/// Where `piece` is in `text` from `from` on, behind which it has room: sixteen places at once are tested for its first and last byte, and
-/// compared where both are right. For texts of some dozen bytes this is faster than memmem, which has more to prepare.
+/// Where `piece` is in `text` from `from` on, behind which it has room: sixteen places at once are tested for its first and last
+/// byte, and compared where both are right. For texts of some dozen bytes this is faster than memmem, which has more to prepare.
 size_t FindText(std::string_view text, size_t from, std::string_view piece) {
   const size_t last = piece.size() - 1;
   const char* begin = text.data();

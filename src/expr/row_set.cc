@@ -58,8 +58,8 @@ uint64_t LoadBits(const uint8_t* bits, int64_t first, int64_t count) {
   return count == 64 ? word : word & ((uint64_t{1} << count) - 1);
 }
 
-/// Writes the numbers of the bits that are `wanted`, and returns how many. Words of one kind are the rule, and cost next to nothing;
-/// in mixed ones each bit is written and then kept or not, without a branch, unless few are wanted.
+/// Writes the numbers of the bits that are `wanted`, and returns how many. Words of one kind are the rule, and cost next to
+/// nothing; in mixed ones each bit is written and then kept or not, without a branch, unless few are wanted.
 int64_t CollectPositions(const uint8_t* bits, int64_t offset, int64_t num_rows, bool wanted, int32_t* out) {
   constexpr int kFewBits = 16;
   int64_t count = 0;

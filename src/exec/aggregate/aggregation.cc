@@ -93,7 +93,7 @@ arrow::Result<std::unique_ptr<Aggregation>> Aggregation::Make(QueryContext* cont
   ARROW_ASSIGN_OR_RAISE(AggregatePlan plan, PlanAggregates(*input, aggregates, sort_keys, static_cast<int>(groups.size())));
   ARROW_ASSIGN_OR_RAISE(made->input_, Arguments::Make(plan.input));
   made->input_.AddExprs(&groups);
-  made->parts_ = expr::CommonParts(std::move(groups));
+  made->parts_ = expr::SharedParts(std::move(groups));
   ARROW_ASSIGN_OR_RAISE(auto layout, GroupLayout::Make(made->keys_.fields(), plan.states));
   ARROW_ASSIGN_OR_RAISE(made->groups_, HashAggregator::Make(context, "aggregate", std::move(layout), metrics));
   ARROW_ASSIGN_OR_RAISE(made->results_, ResultColumns::Make(&made->groups_->layout(), std::move(plan.results)));

@@ -20,7 +20,7 @@
 #include "exec/aggregate/ordered_values.h"
 #include "exec/aggregate/result_columns.h"
 #include "exec/operator.h"
-#include "expr/common_parts.h"
+#include "expr/shared_parts.h"
 
 namespace icebound::exec::aggregate {
 
@@ -81,7 +81,7 @@ class Aggregation {
   int workers_ = 1;
   bool takes_input_ = true;  // groups_ needs the input's rows themselves
   Arguments input_;
-  expr::CommonParts parts_;  // of what is read from a batch of the input
+  expr::SharedParts parts_;  // of what is read from a batch of the input
   std::unique_ptr<HashAggregator> groups_;
   std::unique_ptr<ResultColumns> results_;
   std::vector<std::unique_ptr<DistinctSource>> distinct_;

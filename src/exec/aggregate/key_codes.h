@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small numbers for the keys of one batch: rows of equal codes have equal keys, so that a table of codes finds a row's group without
-// hashing, packing or comparing its key.
+// Small numbers for the keys of one batch: rows of equal codes have equal keys, so that a table of codes finds a row's group
+// without hashing, packing or comparing its key.
 //
 //   column                      code of a value                                   codes
 //   dictionary                  its index; null: as many as the dictionary has     values + 1

@@ -4,8 +4,8 @@
 // the greatest value of each integer key. Both see every row of the build side, whether it stays in memory or not, and nothing is
 // asked before all have been added (Publish): a filter of a part of the rows would drop rows that match.
 //
-// The Bloom filter has one word of 64 bits for a hash, and sets four bits of it: one cache miss a lookup. Its size is chosen before
-// the rows are known; once they are, it is folded to what they need.
+// The Bloom filter has one word of 64 bits for a hash, and sets four bits of it: one cache miss a lookup. Its size is chosen
+// before the rows are known; once they are, it is folded to what they need.
 #pragma once
 
 #include <arrow/array.h>

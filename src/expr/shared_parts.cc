@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expr/common_parts.h"
+#include "expr/shared_parts.h"
 
 #include <arrow/util/checked_cast.h>
 
@@ -86,7 +86,7 @@ class NodeIndex {
 
 }  // namespace
 
-CommonParts::CommonParts(std::vector<ExprPtr> exprs) : exprs_(std::move(exprs)) {
+SharedParts::SharedParts(std::vector<ExprPtr> exprs) : exprs_(std::move(exprs)) {
   NodeIndex index;
   for (const ExprPtr& expr : exprs_) index.Add(*expr);
   index.VisitRepeated([this](const std::vector<const Expr*>& nodes) {

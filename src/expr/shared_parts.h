@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What several expressions over the same batches have in common: sum(p * (1 - d)) and sum(p * (1 - d) * (1 + t)) share p * (1 - d),
-// which is then evaluated once a batch.
+// What several expressions over the same batches have in common: sum(p * (1 - d)) and sum(p * (1 - d) * (1 + t)) share
+// p * (1 - d), which is then evaluated once a batch.
 //
-//   CommonParts   found once, when the expressions are known
+//   SharedParts   found once, when the expressions are known
 //   PartValues    the values of the parts for one batch; EvalContext::parts points to it
 //
-// A part is a call, a cast or a CASE that occurs at least twice, reads a column, and gives the same value in every run. Its value is
-// kept only when it is evaluated for all rows of the batch: what a branch of CASE evaluates for its own rows is not.
+// A part is a call, a cast or a CASE that occurs at least twice, reads a column, and gives the same value in every run. Its value
+// is kept only when it is evaluated for all rows of the batch: what a branch of CASE evaluates for its own rows is not.
 #pragma once
 
 #include <arrow/datum.h>
@@ -20,10 +20,10 @@
 namespace icebound::expr {
 
 /// Immutable once made, hence thread safe.
-class CommonParts {
+class SharedParts {
  public:
-  CommonParts() = default;
-  explicit CommonParts(std::vector<ExprPtr> exprs);
+  SharedParts() = default;
+  explicit SharedParts(std::vector<ExprPtr> exprs);
 
   size_t count() const { return count_; }
   /// The number of a node of one of the expressions, the same for equal parts; -1 when it is no part.
@@ -41,7 +41,7 @@ class CommonParts {
 /// One batch and one thread only. The parts must outlive it.
 class PartValues {
  public:
-  explicit PartValues(const CommonParts& parts) : parts_(parts), values_(parts.count()) {}
+  explicit PartValues(const SharedParts& parts) : parts_(parts), values_(parts.count()) {}
 
   /// Where the node's value is kept, empty (Datum::NONE) before it is known; null when the node is no part.
   arrow::Datum* Find(const Expr& node) {
@@ -51,7 +51,7 @@ class PartValues {
   }
 
  private:
-  const CommonParts& parts_;
+  const SharedParts& parts_;
   std::vector<arrow::Datum> values_;
 };
 

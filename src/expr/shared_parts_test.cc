@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expr/common_parts.h"
+#include "expr/shared_parts.h"
 
 #include <arrow/api.h>
 #include <arrow/json/from_string.h>
@@ -12,7 +12,7 @@
 namespace icebound::expr {
 namespace {
 
-class CommonPartsTest : public ::testing::Test {
+class SharedPartsTest : public ::testing::Test {
  protected:
   const std::shared_ptr<arrow::Schema> schema_ =
       arrow::schema({arrow::field("p", arrow::decimal128(15, 2)), arrow::field("d", arrow::decimal128(15, 2))});
@@ -30,11 +30,11 @@ class CommonPartsTest : public ::testing::Test {
   ExprPtr Discounted() const { return Call("*", {Column(0), Call("-", {Number(1), Column(1)})}); }
 };
 
-TEST_F(CommonPartsTest, EqualPartsHaveOneNumber) {
+TEST_F(SharedPartsTest, EqualPartsHaveOneNumber) {
   const ExprPtr alone = Discounted();
   const ExprPtr inside = Discounted();
   const ExprPtr taxed = Call("*", {inside, Call("+", {Number(1), Column(1)})});
-  const CommonParts parts({alone, taxed});
+  const SharedParts parts({alone, taxed});
   EXPECT_EQ(parts.count(), 2u) << "p * (1 - d), and 1 - d within it";
   EXPECT_GE(parts.NumberOf(*alone), 0);
   EXPECT_EQ(parts.NumberOf(*alone), parts.NumberOf(*inside));
@@ -42,14 +42,14 @@ TEST_F(CommonPartsTest, EqualPartsHaveOneNumber) {
   EXPECT_EQ(parts.NumberOf(*Column(0)), -1);
 }
 
-TEST_F(CommonPartsTest, ConstantsAndRandomNumbersAreNoParts) {
+TEST_F(SharedPartsTest, ConstantsAndRandomNumbersAreNoParts) {
   const auto noise = [&] { return Call("+", {Call("*", {Column(0), Column(1)}), Call("random", {})}); };
-  EXPECT_EQ(CommonParts({Call("+", {Number(1), Number(2)}), Call("+", {Number(1), Number(2)})}).count(), 0u);
+  EXPECT_EQ(SharedParts({Call("+", {Number(1), Number(2)}), Call("+", {Number(1), Number(2)})}).count(), 0u);
   const ExprPtr noisy = noise();
-  EXPECT_EQ(CommonParts({noisy, noise()}).NumberOf(*noisy), -1);
+  EXPECT_EQ(SharedParts({noisy, noise()}).NumberOf(*noisy), -1);
 }
 
-TEST_F(CommonPartsTest, ValuesAreThoseWithoutParts) {
+TEST_F(SharedPartsTest, ValuesAreThoseWithoutParts) {
   const ExprPtr taxed = Call("*", {Discounted(), Call("+", {Number(1), Column(1)})});
   // Divides by zero in the second row, if a branch were evaluated for it.
   const auto inverse = [&] { return Call("/", {Number(1), Column(1)}); };
@@ -58,7 +58,7 @@ TEST_F(CommonPartsTest, ValuesAreThoseWithoutParts) {
   const ExprPtr guarded_again =
       MakeCase({Call("=", {Column(1), Number(0)})}, {Number(0)}, Call("*", {inverse(), Discounted()})).ValueOrDie();
   const std::vector<ExprPtr> exprs{Discounted(), taxed, guarded, Call("-", {Discounted(), Column(1)}), guarded_again};
-  const CommonParts parts(exprs);
+  const SharedParts parts(exprs);
   EXPECT_GE(parts.count(), 3u);
   PartValues values(parts);
   EvalContext with_parts = TestContext();

@@ -28,7 +28,11 @@ using runtime::QueryContext;
 class Operator : public runtime::StreamSource {
  public:
   Operator(QueryContext* context, std::string name, std::shared_ptr<arrow::Schema> schema)
-      : context_(context), metrics_(context->metrics.AddOperator(std::move(name))), schema_(std::move(schema)) {}
+      : context_(context), metrics_(context->metrics.AddOperator(std::move(name))), schema_(std::move(schema)) {
+    // Arrow makes the fingerprints of types when they are first compared. Made here, threads find them instead of racing to make
+    // them (harmless, but a thread sanitizer cannot see the atomics inside a library it did not compile).
+    schema_->fingerprint();
+  }
 
   const std::shared_ptr<arrow::Schema>& schema() const final { return schema_; }
   const runtime::OperatorMetrics& metrics() const { return metrics_; }

@@ -100,7 +100,7 @@ struct MemoryLedgerOptions {
   PoolPolicy policy = PoolPolicy::kFair;
 
   /// A required request that finds no room waits for busy consumers to spill; it fails when none of them released anything for
-  /// this long.
+  /// this long, longer while the process hardly computes (reclaim.cc).
   int64_t stall_timeout_ms = 2000;
 };
 

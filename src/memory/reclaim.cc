@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the bounded ledger makes room: the slow half of a request (bounded_ledger.h has the steps).
+#include <time.h>
+
 #include <algorithm>
 
 #include "base/byte_size.h"
@@ -22,6 +24,10 @@ constexpr std::chrono::milliseconds kMoment{10};
 // A waiter gives up after this many stall timeouts although others go on releasing: they take it all back themselves.
 constexpr int kStallsMax = 10;
 
+// While the process computed less than half of a stall's time, a waiter bears with up to this many of them: the machine is busy with
+// something else, or a disk is slow, and neither may turn into an error of memory.
+constexpr int kIdleStallsMax = 5;
+
 // When no consumer can spill, others may still be about to free buffers; but then most likely the plan needs more than there is.
 constexpr std::chrono::milliseconds kWaitForUnspillable{200};
 
@@ -30,6 +36,29 @@ constexpr int64_t kSpillLoanBytesMax = 1 << 20;
 
 // True while this thread is inside some Reclaimer: what it asks for then must not start another reclaim.
 thread_local bool inside_reclaimer = false;
+
+std::chrono::nanoseconds ProcessCpuTime() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+/// How long nobody has released anything, on the wall's clock and in time computed.
+class Stall {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void Restart() { *this = Stall(); }
+  bool Exceeds(std::chrono::milliseconds patience) const {
+    const auto waited = Clock::now() - wall_;
+    if (waited < patience) return false;
+    return waited >= kIdleStallsMax * patience || ProcessCpuTime() - computed_ >= patience / 2;
+  }
+
+ private:
+  Clock::time_point wall_ = Clock::now();
+  std::chrono::nanoseconds computed_ = ProcessCpuTime();
+};
 
 class InsideReclaimer {
  public:
@@ -114,18 +143,18 @@ arrow::Status BoundedLedger::ObtainRequired(const Request& request) {
 
 arrow::Result<bool> BoundedLedger::AttemptWhileWaiting(const Request& request, BusyConsumers* busy) {
   const auto start = Clock::now();
-  auto last_release = start;
+  Stall stall;
   int64_t seen_releases = ReleaseCount();
   while (true) {
     busy->worth_waiting = false;
     ARROW_ASSIGN_OR_RAISE(const bool taken, AttemptAfterReclaim(request, busy));
     if (taken) return true;
     if (!OthersHoldAnything(request.account)) return false;
-    const auto now = Clock::now();
     const auto patience = busy->worth_waiting ? stall_timeout_ : std::min(stall_timeout_, kWaitForUnspillable);
-    if (now - last_release >= patience || now - start >= kStallsMax * stall_timeout_) return false;
+    const auto now = Clock::now();
+    if (stall.Exceeds(patience) || now - start >= kStallsMax * stall_timeout_) return false;
     while (WaitForRelease(now + kAskAgain, &seen_releases)) {
-      last_release = Clock::now();
+      stall.Restart();
       if (AttemptAfterTrim(request)) return true;
     }
   }

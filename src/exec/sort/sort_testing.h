@@ -23,6 +23,7 @@
 
 #include "exec/sort/external_sorter.h"
 #include "memory/memory_ledger.h"
+#include "memory/memory_testing.h"
 #include "row/arrays_for_test.h"
 #include "row/types_for_test.h"
 #include "runtime/query_context.h"
@@ -37,6 +38,7 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 inline memory::MemoryLedgerPtr MakeLedger(int64_t granted_bytes) {
   memory::MemoryLedgerOptions options;
   options.limit_bytes = std::max<int64_t>(memory::kMinimumLimitBytes, granted_bytes);
+  if (memory::kSanitized) options.stall_timeout_ms *= 20;  // a sanitizer computes so much slower
   return memory::MemoryLedger::Make(options).ValueOrDie();
 }
 

@@ -178,17 +178,28 @@ arrow::Result<JsonObject> JsonObject::Make(std::string_view text) {
   if (text.empty() || text.front() != '{') {
     return MakeError(ErrorKind::kCorruptData, "an object is expected, not {}", Shown(text));
   }
+  // Twice: first to count, so that the members of a large map are made room for once.
+  const auto for_each = [text](const auto& visit) -> arrow::Status {
+    size_t position = SkipSpace(text, 1);
+    while (position < text.size() && text[position] == '"') {
+      const size_t name_end = StringEnd(text, position);
+      const size_t value = SkipSpace(text, SkipSpace(text, name_end) + 1);
+      const size_t value_end = ValueEnd(text, value);
+      ARROW_RETURN_NOT_OK(visit(text.substr(position, name_end - position), text.substr(value, value_end - value)));
+      position = SkipSpace(text, value_end);
+      if (position < text.size() && text[position] == ',') position = SkipSpace(text, position + 1);
+    }
+    return arrow::Status::OK();
+  };
+  size_t count = 0;
+  ARROW_RETURN_NOT_OK(for_each([&](std::string_view, std::string_view) { return ++count, arrow::Status::OK(); }));
   JsonObject object;
-  size_t position = SkipSpace(text, 1);
-  while (position < text.size() && text[position] == '"') {
-    const size_t name_end = StringEnd(text, position);
-    ARROW_ASSIGN_OR_RAISE(std::string name, DecodeJsonString(text.substr(position, name_end - position)));
-    const size_t value = SkipSpace(text, SkipSpace(text, name_end) + 1);
-    const size_t value_end = ValueEnd(text, value);
-    object.members_.push_back({std::move(name), text.substr(value, value_end - value)});
-    position = SkipSpace(text, value_end);
-    if (position < text.size() && text[position] == ',') position = SkipSpace(text, position + 1);
-  }
+  object.members_.reserve(count);
+  ARROW_RETURN_NOT_OK(for_each([&](std::string_view name, std::string_view value) {
+    auto decoded = DecodeJsonString(name);
+    if (decoded.ok()) object.members_.push_back({*std::move(decoded), value});
+    return decoded.status();
+  }));
   return object;
 }
 

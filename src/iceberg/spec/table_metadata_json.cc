@@ -147,6 +147,7 @@ class MetadataParser {
   arrow::Status ParseRefs() {
     if (const auto refs = object_.Find("refs")) {
       ARROW_ASSIGN_OR_RAISE(const JsonObject members, JsonObject::Make(*refs));
+      metadata_->refs.reserve(members.members().size() + 1);
       for (const JsonObject::Member& member : members.members()) {
         ARROW_ASSIGN_OR_RAISE(SnapshotRef ref, SnapshotRef::Parse(member.name, member.value));
         metadata_->refs.push_back(std::move(ref));
@@ -275,18 +276,41 @@ std::string TableMetadata::ToJson() const {
 }
 
 int64_t TableMetadata::HeldBytesMax(std::string_view json) {
-  // Strings are held as they stand, and the largest of what an object may become is a field of a schema with its place in the
-  // index (about 300 bytes). While one member is read, the views of its own members live too; the members of an object (about 80
-  // bytes each) are counted by their colons.
-  constexpr int64_t kBytesPerObject = 400;
-  constexpr int64_t kBytesPerMember = 100;
+  // Strings are held as they stand. The largest of what an object may become is a field of a schema with its place in the index
+  // (table_metadata_test.cc measures it). What is read in one piece, with views of all its members, are the document, the members
+  // of its maps (properties, refs), which stay, and one object below them at a time.
+  constexpr int64_t kBytesPerObject = 320;
+  constexpr int64_t kBytesPerMember = 80;
+  constexpr int kDepthOfMaps = 2;
   int64_t objects = 0;
-  int64_t members = 0;
-  for (const char c : json) {
-    objects += c == '{';
-    members += c == ':';
+  int64_t map_members = 0;
+  int64_t map_bytes = 0;
+  int64_t members = 0;  // of the object that is open; nested ones go on counting from there, which is more than there are
+  int64_t members_max = 0;
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    map_bytes += depth <= kDepthOfMaps;
+    if (in_string) {
+      i += c == '\\';
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == ':') {
+      map_members += depth <= kDepthOfMaps;
+      members_max = std::max(members_max, ++members);
+    } else if (c == '{' || c == '[') {
+      ++depth;
+      objects += c == '{';
+      if (depth <= kDepthOfMaps + 1) members = 0;
+    } else if (c == '}' || c == ']') {
+      --depth;
+      if (depth <= kDepthOfMaps) members = 0;
+    }
   }
-  return 2 * static_cast<int64_t>(json.size()) + objects * kBytesPerObject + members * kBytesPerMember;
+  return static_cast<int64_t>(json.size()) + map_bytes + objects * kBytesPerObject +
+         (map_members + members_max) * kBytesPerMember;
 }
 
 }  // namespace icebound::iceberg

@@ -26,7 +26,8 @@ LAYERS = {
     "exec": {"include", "base", "memory", "spill", "runtime", "row", "expr"},
     "planner": {"include", "base", "memory", "plan", "expr", "runtime", "io", "exec"},
     "iceberg/spec": {"include", "base"},
-    "iceberg/avro": {"include", "base", "memory"},
+    "iceberg/avro": {"include", "base", "memory", "iceberg/spec"},
+    "iceberg/manifest": {"include", "base", "memory", "iceberg/spec", "iceberg/avro"},
     "iceberg/puffin": {"include", "base", "memory"},
     "session": {"include", "base", "memory", "spill", "runtime", "row", "expr", "plan", "sql", "optimizer", "io", "exec", "planner"},
 }

@@ -9,8 +9,9 @@
 namespace icebound::io {
 namespace {
 
-/// Rows up to this part of the limit always pass (README).
-constexpr int64_t kWidestRowPart = 8;
+/// Rows up to these parts of the limit always pass (README): scanned, sorted and written, or in any plan.
+constexpr int64_t kWidestRowPart = 4;
+constexpr int64_t kWidestRowOfAnyPlanPart = 8;
 
 /// The smallest limit there is takes rows of 4 MiB; a refusal while rows are not even this wide has another cause.
 constexpr int64_t kWideRowBytes = int64_t{1} << 20;
@@ -83,11 +84,12 @@ void WidePass::Give() {
 
 arrow::Status ExplainWideRow(const arrow::Status& status, int64_t row_bytes) {
   if (GetErrorKind(status) != ErrorKind::kMemoryLimit || row_bytes < kWideRowBytes) return status;
-  const int64_t limit_bytes = (kWidestRowPart * row_bytes + kMiB - 1) / kMiB * kMiB;
-  return MakeError(ErrorKind::kMemoryLimit,
-                   "memory limit too small for a row, or a page of rows, of {}: up to an eighth of it always passes, raise it to "
-                   "at least {} ({})",
-                   FormatBytes(row_bytes), FormatByteLimit(limit_bytes), status.message());
+  const auto limit = [row_bytes](int64_t part) { return FormatByteLimit((part * row_bytes + kMiB - 1) / kMiB * kMiB); };
+  return MakeError(
+      ErrorKind::kMemoryLimit,
+      "memory limit too small for a row, or a page of rows, of {}: raise it to at least {}, or to {} when it is joined "
+      "or grouped, or the sort key ({})",
+      FormatBytes(row_bytes), limit(kWidestRowPart), limit(kWidestRowOfAnyPlanPart), status.message());
 }
 
 }  // namespace icebound::io

@@ -71,12 +71,24 @@ void ColumnOutput::CommitFixed(int64_t first_row, int32_t count, const uint8_t* 
   WidenDecimals(*shape_, target, count, values_->mutable_data() + first_row * shape_->value_bytes);
 }
 
+arrow::Status ColumnOutput::CheckStringBytes(int64_t bytes) const {
+  if (shape_->layout == Layout::kLargeString || bytes <= std::numeric_limits<int32_t>::max()) return arrow::Status::OK();
+  return MakeError(ErrorKind::kInternal, "a batch would hold {} bytes in a column of type {}, which addresses 2 GiB", bytes,
+                   shape_->output_type->ToString());
+}
+
+arrow::Status ColumnOutput::BorrowString(std::shared_ptr<arrow::Buffer> bytes) {
+  ARROW_RETURN_NOT_OK(CheckStringBytes(bytes->size()));
+  used_bytes_ = bytes->size();
+  if (shape_->layout == Layout::kString) StoreAs<int32_t>(values_->mutable_data() + 4, static_cast<int32_t>(used_bytes_));
+  if (shape_->layout == Layout::kLargeString) StoreAs<int64_t>(values_->mutable_data() + 8, used_bytes_);
+  borrowed_ = std::move(bytes);
+  return arrow::Status::OK();
+}
+
 arrow::Status ColumnOutput::ReserveStringBytes(uint64_t more_bytes, int64_t rows_so_far) {
   const int64_t needed = used_bytes_ + static_cast<int64_t>(more_bytes);
-  if (shape_->layout != Layout::kLargeString && needed > std::numeric_limits<int32_t>::max()) {
-    return MakeError(ErrorKind::kInternal, "a batch would hold {} bytes in a column of type {}, which addresses 2 GiB", needed,
-                     shape_->output_type->ToString());
-  }
+  ARROW_RETURN_NOT_OK(CheckStringBytes(needed));
   if (data_ == nullptr) {
     ARROW_ASSIGN_OR_RAISE(data_, arrow::AllocateResizableBuffer(0, pool_));
   }
@@ -95,7 +107,9 @@ arrow::Result<std::shared_ptr<arrow::ArrayData>> ColumnOutput::Finish() {
   const auto& type = shape_->output_type;
   if (shape_->layout == Layout::kNull) return arrow::ArrayData::Make(type, rows_, {nullptr}, rows_);
   arrow::BufferVector buffers{validity_, values_};
-  if (shape_->is_string()) {
+  if (borrowed_ != nullptr) {
+    buffers.push_back(std::move(borrowed_));
+  } else if (shape_->is_string()) {
     if (data_ == nullptr) {
       ARROW_ASSIGN_OR_RAISE(data_, arrow::AllocateResizableBuffer(0, pool_));
     }

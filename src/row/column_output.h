@@ -78,6 +78,9 @@ class ColumnOutput {
     void AppendNull(int64_t row) { Place(row, 0); }
   };
 
+  /// Strings with offsets: the only row is these bytes, which are kept and not copied.
+  arrow::Status BorrowString(std::shared_ptr<arrow::Buffer> bytes);
+
   /// Calls fill(sink) with the sink of this column's layout.
   template <typename Fill>
   void WriteStrings(Fill&& fill) {
@@ -102,6 +105,8 @@ class ColumnOutput {
     used_bytes_ = sink.used_bytes;
   }
 
+  arrow::Status CheckStringBytes(int64_t bytes) const;
+
   const TypeShape* shape_ = nullptr;
   arrow::MemoryPool* pool_ = nullptr;
   int64_t rows_ = 0;
@@ -111,6 +116,7 @@ class ColumnOutput {
   int64_t null_count_ = 0;
   std::shared_ptr<arrow::Buffer> values_;  ///< values, offsets or views
   std::unique_ptr<arrow::ResizableBuffer> data_;
+  std::shared_ptr<arrow::Buffer> borrowed_;  ///< instead of data_
   int64_t used_bytes_ = 0;
 };
 

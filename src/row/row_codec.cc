@@ -315,6 +315,9 @@ class RowCodec::Output {
  public:
   static arrow::Result<Output> Make(const RowCodec& codec, int64_t rows, arrow::MemoryPool* pool);
 
+  /// Long strings of the only row, which lies in `owner`, stay there.
+  void Borrow(const std::shared_ptr<arrow::Buffer>& owner) { owner_ = owner; }
+
   /// Decodes a block: slots and null bits of all columns, then strings and nested values.
   arrow::Status Decode(const uint8_t* const* rows, int64_t first_row, int32_t count);
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Finish(int64_t rows);
@@ -328,8 +331,17 @@ class RowCodec::Output {
   explicit Output(const RowCodec& codec) : codec_(codec), targets_(codec.columns_.size()) {}
   arrow::Status DecodeSlots(const Column& column, const uint8_t* const* rows, int64_t first_row, int32_t count,
                             ColumnOutput* output) const;
+  bool IsBorrowed(const Column& column, const uint8_t* row) const {
+    const Layout layout = column.shape().layout;
+    return owner_ != nullptr && (layout == Layout::kString || layout == Layout::kLargeString) &&
+           column.VariableBytes(row) >= kBorrowedBytesMin;
+  }
+
+  /// A copy of less is no worse than a share of the row.
+  static constexpr uint32_t kBorrowedBytesMin = 64 << 10;
 
   const RowCodec& codec_;
+  std::shared_ptr<arrow::Buffer> owner_;  // null: everything is copied
   std::vector<Target> targets_;
 };
 
@@ -351,6 +363,7 @@ arrow::Status RowCodec::Output::DecodeSlots(const Column& column, const uint8_t*
   if (column.shape().layout == Layout::kNull) return arrow::Status::OK();
   uint8_t valid[kBlockRows];
   if (column.ReadNulls(rows, count, valid)) ARROW_RETURN_NOT_OK(output->SetValidity(first_row, valid, count));
+  if (IsBorrowed(column, rows[0])) return arrow::Status::OK();
   if (column.is_variable()) return output->ReserveStringBytes(column.SumStringBytes(rows, count, *output), first_row + count);
   column.DecodeFixed(rows, first_row, count, output);
   return arrow::Status::OK();
@@ -368,6 +381,10 @@ arrow::Status RowCodec::Output::Decode(const uint8_t* const* rows, int64_t first
     if (!column.is_variable()) continue;
     if (targets_[c].nested) {
       ARROW_RETURN_NOT_OK(column.DecodeNested(rows, ends, count, targets_[c].nested.get()));
+    } else if (IsBorrowed(column, rows[0])) {
+      const uint32_t length = column.VariableBytes(rows[0]);
+      ARROW_RETURN_NOT_OK(targets_[c].plain->BorrowString(arrow::SliceBuffer(owner_, ends[0] - owner_->data(), length)));
+      ends[0] += length;
     } else {
       column.DecodeStrings(rows, ends, first_row, count, &*targets_[c].plain);
     }
@@ -394,6 +411,15 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> RowCodec::Decode(std::span<co
     ARROW_RETURN_NOT_OK(output.Decode(rows.data() + first, first, count));
   }
   return output.Finish(row_count);
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> RowCodec::DecodeInPlace(const uint8_t* row,
+                                                                           const std::shared_ptr<arrow::Buffer>& owner,
+                                                                           arrow::MemoryPool* pool) const {
+  ARROW_ASSIGN_OR_RAISE(Output output, Output::Make(*this, 1, pool));
+  output.Borrow(owner);
+  ARROW_RETURN_NOT_OK(output.Decode(&row, 0, 1));
+  return output.Finish(1);
 }
 
 }  // namespace icebound::row

@@ -84,6 +84,12 @@ class RowCodec {
   /// pass 2 GiB: callers bound batches by the bytes of their rows.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Decode(std::span<const uint8_t* const> rows, arrow::MemoryPool* pool) const;
 
+  /// The same for one row that lies in `owner`: its long strings are kept there and not copied, so that of a row as wide as
+  /// memory allows there is one copy.
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> DecodeInPlace(const uint8_t* row,
+                                                                   const std::shared_ptr<arrow::Buffer>& owner,
+                                                                   arrow::MemoryPool* pool) const;
+
   /// Bytes of the row at `row`, found from its own bytes.
   uint32_t RowSize(const uint8_t* row) const;
 

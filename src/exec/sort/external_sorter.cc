@@ -31,16 +31,16 @@ constexpr int64_t kChunkBytesMax = int64_t{1} << 20;
 constexpr int64_t kScratchBytesMin = int64_t{64} << 10;
 constexpr int64_t kScratchBytesMax = int64_t{1} << 20;
 
-/// A row is held by the merge, by a batch, and twice by a consumer that encodes it; a wider one than a quarter of the grants
-/// cannot pass, and is refused before it is tried.
-constexpr int64_t kWidestRowPart = 4;
+/// A row is held by the scan and by the sort, and later by a batch (which is the merge's copy, too) and twice by a consumer that
+/// encodes it; a wider one than a third of the grants cannot pass, and is refused before it is tried.
+constexpr int64_t kWidestRowPart = 3;
 
 /// Rows wider than this part of the grants are not kept in memory for the merge, nor merged ahead: each of them is held by the
 /// merge, a batch and the consumer already.
 constexpr int64_t kLonelyRowPart = 64;
 
-/// Copies of the widest row that the merge leaves room for: the batch, the consumer's encoded page before and after compression,
-/// and the page that waits to be written.
+/// Copies of the widest row that the merge leaves room for: the batch (the row as the merge loaded it), the consumer's encoded
+/// page before and after compression, and the page that waits to be written.
 constexpr int64_t kConsumerRows = 4;
 
 /// Fewer runs than this are merged alone: two merges of so few write rows again that one of twice as many would not.
@@ -203,7 +203,7 @@ arrow::Status ExternalSorter::FinishInput() {
     ARROW_RETURN_NOT_OK(ReduceRuns());
   }
   final_fan_in_ = static_cast<int64_t>(runs_.size());
-  int64_t needed_bytes = budget_.taken_bytes() + OutputBufferBytes() + shared_.block_bytes + WideRowBytes();
+  int64_t needed_bytes = budget_.taken_bytes() + OutputBufferBytes() + shared_.block_bytes;
   for (const PlannedRun& planned : runs_) needed_bytes += RunReader::BufferBytes(planned.run);
   budget_.ReturnSlack(needed_bytes);
   UpdateMetrics();
@@ -361,7 +361,7 @@ arrow::Result<std::unique_ptr<runtime::BatchStream>> ExternalSorter::OpenStream(
     ARROW_ASSIGN_OR_RAISE(auto rows, RowBatch::Make(&budget_, context_->batch_rows, OutputBytesMax()));
     options.row_batches.push_back(std::move(rows));
   }
-  ARROW_ASSIGN_OR_RAISE(options.merger, RowMerger::Make(format_->layout(), &budget_, std::move(inputs)));
+  ARROW_ASSIGN_OR_RAISE(options.merger, RowMerger::Make(format_->layout(), &budget_, std::move(inputs), options.pool));
   return MakeMergeStream(std::move(options));
 }
 

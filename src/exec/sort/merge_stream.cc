@@ -49,7 +49,8 @@ class MergedRows {
   arrow::Result<BatchPtr> Decode(RowBatch* rows) {
     const runtime::OperatorTimer timer(metrics_);
     metrics_.rows.fetch_add(rows->row_count(), std::memory_order_relaxed);
-    return format_.Decode(rows->rows(), pool_);
+    const std::shared_ptr<arrow::Buffer> owner = rows->TakeOwner();
+    return format_.Decode(rows->rows(), pool_, owner);
   }
 
  private:

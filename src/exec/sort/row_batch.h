@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <arrow/buffer.h>
 #include <arrow/result.h>
 
 #include <algorithm>
@@ -34,6 +35,7 @@ class RowBatch {
   void Clear() {
     row_count_ = used_bytes_ = 0;
     borrows_row_ = false;
+    owner_.reset();
   }
 
   /// Whether a row of this size may be added; a wider one than any batch takes travels alone (AddAlone).
@@ -68,11 +70,20 @@ class RowBatch {
     borrows_row_ = true;
   }
 
+  /// The same for a row at the beginning of a buffer of its own, which stays until the batch is cleared.
+  void AddAlone(std::shared_ptr<arrow::Buffer> row) {
+    AddAlone(row->data());
+    borrows_row_ = false;
+    owner_ = std::move(row);
+  }
+
   /// Drops rows behind the first `row_count`.
   void Truncate(int64_t row_count) { row_count_ = std::min(row_count_, row_count); }
 
   int64_t row_count() const { return row_count_; }
   bool borrows_row() const { return borrows_row_; }  ///< it is good only until the merge goes on
+  /// Where the only row lies, when it has a buffer of its own; null otherwise.
+  std::shared_ptr<arrow::Buffer> TakeOwner() { return std::move(owner_); }
   std::span<const uint8_t*> rows() { return {addresses(), static_cast<size_t>(row_count_)}; }
 
  private:
@@ -87,6 +98,7 @@ class RowBatch {
   int64_t row_count_ = 0;
   int64_t used_bytes_ = 0;
   bool borrows_row_ = false;
+  std::shared_ptr<arrow::Buffer> owner_;
 };
 
 }  // namespace icebound::exec::sort

@@ -124,8 +124,8 @@ arrow::Status SortRowFormat::Encode(const SortInput& input, int64_t first_row, s
   return payload_->Encode(*input.payload, first_row, cursors);
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatch>> SortRowFormat::Decode(std::span<const uint8_t*> rows,
-                                                                         arrow::MemoryPool* pool) const {
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> SortRowFormat::Decode(std::span<const uint8_t*> rows, arrow::MemoryPool* pool,
+                                                                         const std::shared_ptr<arrow::Buffer>& owner) const {
   arrow::ArrayVector from_keys;
   if (any_key_wanted_) {
     for (const uint8_t*& row : rows) row += layout_.head_bytes;
@@ -133,7 +133,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> SortRowFormat::Decode(std::sp
   } else {
     for (const uint8_t*& row : rows) row += layout_.PayloadOffset(row);
   }
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> payload, payload_->Decode(rows, pool));
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> payload,
+                        owner != nullptr ? payload_->DecodeInPlace(rows[0], owner, pool) : payload_->Decode(rows, pool));
   arrow::ArrayVector columns;
   columns.reserve(origins_.size());
   for (const Origin& origin : origins_) {

@@ -58,8 +58,10 @@ class SortRowFormat {
   arrow::Status MeasureKeys(const SortInput& input, int64_t first_row, std::span<uint32_t> key_bytes) const;
   arrow::Status EncodeKeys(const SortInput& input, int64_t first_row, std::span<uint8_t*> cursors) const;
 
-  /// Rebuilds a batch of output_schema() from whole rows; uses `rows` as scratch.
-  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Decode(std::span<const uint8_t*> rows, arrow::MemoryPool* pool) const;
+  /// Rebuilds a batch of output_schema() from whole rows; uses `rows` as scratch. Of a single row that lies in `owner`, long
+  /// strings beside the key stay there.
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Decode(std::span<const uint8_t*> rows, arrow::MemoryPool* pool,
+                                                            const std::shared_ptr<arrow::Buffer>& owner = nullptr) const;
 
  private:
   SortRowFormat() = default;

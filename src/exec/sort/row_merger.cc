@@ -31,7 +31,8 @@ struct Cursor {
 /// What the readers of a merge share.
 struct MergeBuffers {
   MappedPages scratch;   // for blocks as they are stored
-  MappedPages wide_row;  // for the row that has won, when it is wider than a batch
+  MappedPages wide_row;  // for the row that has won, when it is wider than a batch and there is no pool
+  arrow::MemoryPool* wide_row_pool = nullptr;
   std::span<uint8_t> scratch_span() const { return {scratch.data(), static_cast<size_t>(scratch.bytes())}; }
 };
 
@@ -61,6 +62,7 @@ class LoserTreeMerger final : public RowMerger {
   bool TieGoesToFirst(Node* first, Node* second) const;
   arrow::Status Advance(Cursor* cursor);
   arrow::Status LoadWinner(Cursor* cursor, uint8_t* row, int64_t row_bytes);
+  arrow::Status HandOutAlone(Cursor* cursor, int64_t row_bytes, RowBatch* batch);
 
   const RowLayout layout_;
   const Order order_;
@@ -159,6 +161,25 @@ arrow::Status LoserTreeMerger<Order>::LoadWinner(Cursor* cursor, uint8_t* row, i
 }
 
 template <typename Order>
+arrow::Status LoserTreeMerger<Order>::HandOutAlone(Cursor* cursor, int64_t row_bytes, RowBatch* batch) {
+  winner_is_taken_ = true;
+  if (cursor->reader == nullptr || !cursor->reader->row_is_partial()) {
+    batch->AddAlone(cursor->row);
+    return arrow::Status::OK();
+  }
+  if (buffers_.wide_row_pool == nullptr) {
+    ARROW_RETURN_NOT_OK(LoadWinner(cursor, buffers_.wide_row.data(), row_bytes));
+    batch->AddAlone(buffers_.wide_row.data());
+    return arrow::Status::OK();
+  }
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> row,
+                        arrow::AllocateBuffer(row_bytes + kReadSlackBytes, buffers_.wide_row_pool));
+  ARROW_RETURN_NOT_OK(LoadWinner(cursor, row->mutable_data(), row_bytes));
+  batch->AddAlone(std::move(row));
+  return arrow::Status::OK();
+}
+
+template <typename Order>
 arrow::Status LoserTreeMerger<Order>::Fill(RowBatch* batch) {
   batch->Clear();
   if (winner_is_taken_) {
@@ -173,11 +194,7 @@ arrow::Status LoserTreeMerger<Order>::Fill(RowBatch* batch) {
     const int64_t row_bytes = layout_.RowBytes(cursor.row);
     const bool is_partial = cursor.reader != nullptr && cursor.reader->row_is_partial();
     if (!batch->HasRoom(row_bytes)) {
-      if (!batch->empty()) return arrow::Status::OK();
-      if (is_partial) ARROW_RETURN_NOT_OK(LoadWinner(&cursor, buffers_.wide_row.data(), row_bytes));
-      batch->AddAlone(is_partial ? buffers_.wide_row.data() : cursor.row);
-      winner_is_taken_ = true;
-      return arrow::Status::OK();
+      return batch->empty() ? HandOutAlone(&cursor, row_bytes, batch) : arrow::Status::OK();
     }
     const uint8_t* previous;
     if (cursor.entry != nullptr) {
@@ -208,16 +225,17 @@ int64_t RowMerger::WideRowBytes(const SortRun& run) {
   return run.partial_row_bytes_max == 0 ? 0 : MappedPages::RoundUp(run.partial_row_bytes_max + kReadSlackBytes);
 }
 
-arrow::Result<std::unique_ptr<RowMerger>> RowMerger::Make(const RowLayout& layout, SortBudget* budget, Inputs inputs) {
+arrow::Result<std::unique_ptr<RowMerger>> RowMerger::Make(const RowLayout& layout, SortBudget* budget, Inputs inputs,
+                                                          arrow::MemoryPool* wide_row_pool_or_null) {
   int64_t scratch_bytes = 0;
   int64_t wide_row_bytes = 0;
   for (const SortRun& run : inputs.runs) {
     scratch_bytes = std::max(scratch_bytes, RunReader::ScratchBytes(run));
     wide_row_bytes = std::max(wide_row_bytes, WideRowBytes(run));
   }
-  MergeBuffers buffers{MappedPages(budget), MappedPages(budget)};
+  MergeBuffers buffers{MappedPages(budget), MappedPages(budget), wide_row_pool_or_null};
   ARROW_RETURN_NOT_OK(buffers.scratch.Resize(scratch_bytes));
-  ARROW_RETURN_NOT_OK(buffers.wide_row.Resize(wide_row_bytes));
+  if (wide_row_pool_or_null == nullptr) ARROW_RETURN_NOT_OK(buffers.wide_row.Resize(wide_row_bytes));
   std::vector<Cursor> cursors;
   for (SortRun& run : inputs.runs) {
     ARROW_ASSIGN_OR_RAISE(std::unique_ptr<RunReader> reader, RunReader::Open(layout, budget, std::move(run)));

@@ -106,7 +106,7 @@ class SortRunBuilder {
   void FreeRows();
   void NoteHeld();
   int64_t HeldBytesMax() const;
-  arrow::Status TooWide(int64_t row_bytes) const;
+  arrow::Status TooWide(int64_t row_bytes, int64_t key_bytes) const;
 
   SortEntry* entries() const { return reinterpret_cast<SortEntry*>(entry_pages_.data()); }
 

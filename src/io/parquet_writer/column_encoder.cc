@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "io/parquet_writer/page_parts.h"
 
 namespace icebound::io {
 namespace {
@@ -52,6 +53,7 @@ arrow::Result<std::unique_ptr<ColumnEncoder>> ColumnEncoder::Make(const ColumnEn
   value_options.dictionary_bytes_max = options.dictionary_bytes_max;
   value_options.expected_values = options.expected_rows;
   value_options.compressed = options.compressed;
+  value_options.lent_bytes_min = 2 * options.max_page_bytes;
   ARROW_ASSIGN_OR_RAISE(auto values, ValueEncoder::Make(value_options));
   std::unique_ptr<ColumnEncoder> encoder(new ColumnEncoder(options, std::move(values)));
   encoder->StartChunk();
@@ -94,6 +96,8 @@ arrow::Status ColumnEncoder::AppendFlat(const arrow::Array& array, EncodeWorkspa
   const uint8_t* validity = null_count > 0 && !all_null ? array.null_bitmap_data() : nullptr;
   const int64_t slice_rows = SliceRows(array);
   for (int64_t row = 0; row < array.length();) {
+    // Wide values have pages of their own: alone in one, they need not be copied to it.
+    if (slice_rows == 1 && page_rows_ > 0) ARROW_RETURN_NOT_OK(FinishPage(workspace));
     const int64_t rows = std::min({slice_rows, array.length() - row, options_.max_page_rows - page_rows_});
     int64_t valid = all_null ? 0 : rows;
     if (validity != nullptr) valid = arrow::internal::CountSetBits(validity, array.offset() + row, rows);
@@ -181,7 +185,7 @@ arrow::Result<std::span<uint8_t>> ColumnEncoder::AssemblePage(const PageValues& 
   ARROW_RETURN_NOT_OK(definition_levels_.Encode(&scratch->levels));
   const int64_t level_bytes = scratch->levels.size();
   const int64_t bytes = level_bytes + values.bytes;
-  if (bytes > std::numeric_limits<int32_t>::max()) {
+  if (bytes + static_cast<int64_t>(values.lent.size()) > std::numeric_limits<int32_t>::max()) {
     return MakeError(ErrorKind::kUnsupported, "column {}: a row of {} bytes does not fit a Parquet page (2 GiB)",
                      options_.descriptor->path()->ToDotString(), bytes);
   }
@@ -244,6 +248,32 @@ arrow::Result<PoolVector<uint8_t>> ColumnEncoder::CompressWidePage(PageHeader* h
   return result;
 }
 
+/// A page of `head` (levels, and the value's length) and one wide value that lies elsewhere, stored without putting the two
+/// together first, where that can be done.
+arrow::Result<PoolVector<uint8_t>> ColumnEncoder::StoreLentPage(PageHeader* header, std::span<const uint8_t> head,
+                                                                std::span<const uint8_t> lent, EncodeWorkspace* workspace) {
+  const auto bytes = static_cast<int64_t>(head.size() + lent.size());
+  if (workspace->codec == nullptr) {
+    header->uncompressed_bytes = header->compressed_bytes = static_cast<int32_t>(bytes);
+    const PageHeaderBytes header_bytes(*header);
+    PoolVector<uint8_t> result(options_.pool);
+    ARROW_RETURN_NOT_OK(result.ReserveExactly(header_bytes.size() + bytes));
+    result.AppendUnchecked(header_bytes.span().data(), header_bytes.size());
+    result.AppendUnchecked(head.data(), static_cast<int64_t>(head.size()));
+    result.AppendUnchecked(lent.data(), static_cast<int64_t>(lent.size()));
+    return result;
+  }
+  if (CanCompressInParts(*workspace->codec, head.size())) {
+    return CompressInParts(header, head, lent, workspace->codec.get(), options_.pool);
+  }
+  PoolVector<uint8_t>& page = workspace->scratch.page;
+  page.Clear();
+  ARROW_RETURN_NOT_OK(page.ReserveExactly(bytes));
+  page.AppendUnchecked(head.data(), static_cast<int64_t>(head.size()));
+  page.AppendUnchecked(lent.data(), static_cast<int64_t>(lent.size()));
+  return CompressWidePage(header, {page.data(), static_cast<size_t>(bytes)}, workspace->codec.get());
+}
+
 arrow::Status ColumnEncoder::FinishPage(EncodeWorkspace* workspace) {
   if (page_levels_ == 0) return arrow::Status::OK();
   ARROW_ASSIGN_OR_RAISE(const PageValues values, values_->FinishPage(&workspace->scratch));
@@ -251,10 +281,11 @@ arrow::Status ColumnEncoder::FinishPage(EncodeWorkspace* workspace) {
   PageHeader header;
   header.value_count = static_cast<int32_t>(page_levels_);
   header.encoding = values.encoding;
-  ARROW_ASSIGN_OR_RAISE(PoolVector<uint8_t> stored, CompressPage(&header, page, workspace));
+  ARROW_ASSIGN_OR_RAISE(PoolVector<uint8_t> stored, values.lent.empty() ? CompressPage(&header, page, workspace)
+                                                                        : StoreLentPage(&header, page, values.lent, workspace));
   const int64_t stored_bytes = stored.size();
-  if (IsWidePage(static_cast<int64_t>(page.size()))) {
-    widest_page_bytes_ = std::max(widest_page_bytes_, static_cast<int64_t>(page.size()));
+  if (IsWidePage(header.uncompressed_bytes)) {
+    widest_page_bytes_ = std::max<int64_t>(widest_page_bytes_, header.uncompressed_bytes);
     values_->ShrinkBuffers(2 * options_.max_page_bytes);
     workspace->scratch.page.ReleaseIfLarger(2 * options_.max_page_bytes);
     workspace->scratch.values.ReleaseIfLarger(2 * options_.max_page_bytes);

@@ -103,6 +103,8 @@ class ColumnEncoder {
   arrow::Status FinishPage(EncodeWorkspace* workspace);
   arrow::Result<std::span<uint8_t>> AssemblePage(const PageValues& values, EncodeScratch* scratch);
   arrow::Result<PoolVector<uint8_t>> CompressPage(PageHeader* header, std::span<const uint8_t> page, EncodeWorkspace* workspace);
+  arrow::Result<PoolVector<uint8_t>> StoreLentPage(PageHeader* header, std::span<const uint8_t> head,
+                                                   std::span<const uint8_t> lent, EncodeWorkspace* workspace);
   arrow::Result<PoolVector<uint8_t>> CompressWidePage(PageHeader* header, std::span<const uint8_t> page,
                                                       arrow::util::Codec* codec);
   bool IsWidePage(int64_t bytes) const { return bytes > 2 * options_.max_page_bytes; }

@@ -24,7 +24,7 @@ class ChoosingEncoder : public ValueEncoder {
       : options_(options), codes_(options.pool), plain_(options.pool), mode_(FirstMode()) {}
 
   int64_t page_bytes() const final {
-    if (mode_ == Mode::kPlain) return page_open_ ? plain_.size() - kPageHeadroomBytes : 0;
+    if (mode_ == Mode::kPlain) return page_open_ ? plain_.size() - kPageHeadroomBytes + static_cast<int64_t>(lent_.size()) : 0;
     return codes_.size() * CodeBits() / 8 + 1;
   }
   bool wants_new_page() const final { return mode_ == Mode::kDictionary && DictionaryBytes() > options_.dictionary_bytes_max; }
@@ -40,7 +40,8 @@ class ChoosingEncoder : public ValueEncoder {
     }
     page_open_ = false;
     if (mode_ == Mode::kPlain) {
-      return PageValues{parquet::Encoding::PLAIN, plain_.data() + kPageHeadroomBytes, plain_.size() - kPageHeadroomBytes};
+      return PageValues{parquet::Encoding::PLAIN, plain_.data() + kPageHeadroomBytes, plain_.size() - kPageHeadroomBytes,
+                        std::exchange(lent_, {})};
     }
     ARROW_ASSIGN_OR_RAISE(PageValues page, FinishCodes(&scratch->values));
     if (!Pays()) mode_ = Mode::kPlain;
@@ -68,6 +69,8 @@ class ChoosingEncoder : public ValueEncoder {
   Mode mode() const { return mode_; }
   PoolVector<uint32_t>& codes() { return codes_; }
   PoolVector<uint8_t>& plain() { return plain_; }
+  bool page_is_empty() const { return page_open_ && lent_.empty() && plain_.size() == kPageHeadroomBytes; }
+  void Lend(std::span<const uint8_t> value) { lent_ = value; }
   const ValueEncoderOptions& options() const { return options_; }
 
   /// Call first in Append.
@@ -150,12 +153,13 @@ class ChoosingEncoder : public ValueEncoder {
     out->Advance(kPageHeadroomBytes + bytes);
     codes_.Clear();
     dictionary_used_ = true;
-    return PageValues{parquet::Encoding::RLE_DICTIONARY, page, bytes};
+    return PageValues{parquet::Encoding::RLE_DICTIONARY, page, bytes, {}};
   }
 
   const ValueEncoderOptions options_;
   PoolVector<uint32_t> codes_;  // of the current page
   PoolVector<uint8_t> plain_;   // headroom and values of the current page, when plain
+  std::span<const uint8_t> lent_;
   Mode mode_;
   bool page_open_ = false;
   bool dictionary_used_ = false;  // a page of codes was finished in this chunk
@@ -356,6 +360,7 @@ class BytesEncoder final : public ChoosingEncoder {
     int64_t total = 0;
     for (int64_t i = 0; i < count; ++i) total += values[i].len;
     unencoded_bytes_ += total;
+    if (count == 1 && total >= options().lent_bytes_min && fixed_bytes_ == 0 && page_is_empty()) return LendPlain(values[0]);
     const int length_bytes = fixed_bytes_ == 0 ? 4 : 0;
     // Twice as much as there is would be a whole wide value too much.
     if (total > options().dictionary_bytes_max) {
@@ -372,6 +377,14 @@ class BytesEncoder final : public ChoosingEncoder {
       out += values[i].len;
     }
     plain().Advance(out - plain().end());
+    return arrow::Status::OK();
+  }
+
+  arrow::Status LendPlain(const parquet::ByteArray& value) {
+    if (bounded_) page_bounds_.Update(value);
+    ARROW_RETURN_NOT_OK(plain().Reserve(4));
+    plain().AppendUnchecked(reinterpret_cast<const uint8_t*>(&value.len), 4);
+    Lend({value.ptr, value.len});
     return arrow::Status::OK();
   }
 

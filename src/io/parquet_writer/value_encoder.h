@@ -21,6 +21,7 @@
 #include <parquet/types.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -38,6 +39,7 @@ struct PageValues {
   parquet::Encoding::type encoding = parquet::Encoding::PLAIN;
   uint8_t* data = nullptr;  ///< kPageHeadroomBytes bytes before it may be overwritten
   int64_t bytes = 0;
+  std::span<const uint8_t> lent;  ///< what follows `data`, where the last Append found it: a wide value that was not copied
 };
 
 /// The content of a dictionary page.
@@ -52,6 +54,10 @@ struct ValueEncoderOptions {
   int64_t dictionary_bytes_max = 0;  ///< of a dictionary's entries; 0: no dictionaries
   int64_t expected_values = 0;       ///< in a chunk
   bool compressed = true;            ///< a codec comes after us: PLAIN numbers shrink
+
+  /// A BYTE_ARRAY value of at least so many bytes that comes alone, and first in its page, is not copied: the page must be
+  /// finished while the array is there.
+  int64_t lent_bytes_min = std::numeric_limits<int64_t>::max();
 };
 
 /// Buffers of one thread for everything between an array and a finished page.

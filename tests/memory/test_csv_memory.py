@@ -47,10 +47,10 @@ def test_only_wanted_columns_are_read(run, large_csv):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-@pytest.mark.parametrize("width_mib, limit_mib", [(4, 32), (8, 64)])
-def test_rows_of_an_eighth_of_the_limit_pass(run, tmp_path, width_mib, limit_mib, threads):
+@pytest.mark.parametrize("width_mib, limit_mib", [(8, 32), (16, 64), (32, 128)])
+def test_rows_of_a_quarter_of_the_limit_pass(run, tmp_path, width_mib, limit_mib, threads):
     source, target = tmp_path / "wide.csv", tmp_path / "out.parquet"
-    keys = random.Random(1).sample(range(40), 40)
+    keys = random.Random(1).sample(range(12), 12)
     with open(source, "w", encoding="utf-8") as out:
         out.write("k,s\n")
         for key in keys:
@@ -61,7 +61,22 @@ def test_rows_of_an_eighth_of_the_limit_pass(run, tmp_path, width_mib, limit_mib
         (k, len(s), s[:8]) for batch in table.iter_batches(batch_size=4)
         for k, s in zip(batch["k"].to_pylist(), batch["s"].to_pylist())
     ]
-    assert seen == [(key, 8 + (width_mib * measure.MIB - 64) // 3 * 3, f"{key:08}") for key in range(40)]
+    assert seen == [(key, 8 + (width_mib * measure.MIB - 64) // 3 * 3, f"{key:08}") for key in range(12)]
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "arrow"])
+def test_wide_bytes_become_text_piece_by_piece(run, tmp_path, format):
+    """The text of bytes is twice as long as they are; it is never held."""
+    source, target = tmp_path / "wide.parquet", tmp_path / f"out.{format}"
+    values = [random.Random(key).randbytes(16 * measure.MIB - 64) for key in range(4)]
+    with pq.ParquetWriter(source, pa.schema([("k", pa.int64()), ("s", pa.binary())]), compression="none", use_dictionary=False) as writer:
+        for key, value in enumerate(values):
+            writer.write_table(pa.table([[key], [value]], schema=writer.schema))
+    run(["sql", f"COPY (SELECT k, s FROM '{source}' ORDER BY k) TO '{target}'"], limit_mib=64)
+    if format == "csv":
+        lines = target.read_text(encoding="ascii").splitlines()[1:]
+        assert [line.split(",")[1].strip('"') for line in lines] == ["\\x" + value.hex() for value in values]
+    assert target.stat().st_size > sum(map(len, values))
 
 
 def test_a_quote_left_open_is_a_row_too_wide(run, tmp_path):

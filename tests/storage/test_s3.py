@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorting from and to a real S3 server, inside the promise. tests/servers/s3_server.sh starts it (and builds it once)."""
 
+import csv
 import pathlib
 import shutil
 import subprocess
@@ -81,3 +82,15 @@ def test_failure_leaves_no_object(run, s3, lineitem):
         check=False, limit_mib=64)
     assert done.exit_code == 4, done.stderr
     assert not (bucket(s3) / "never.parquet").exists()
+
+
+def test_csv_is_read_from_s3(run, s3, lineitem):
+    folder = bucket(s3) / "csv"
+    folder.mkdir(exist_ok=True)
+    connection = duckdb.connect()
+    for part in range(3):
+        connection.execute(f"COPY (FROM '{lineitem}' LIMIT 100000 OFFSET {part * 100_000}) TO '{folder / f'{part}.csv'}' (HEADER)")
+    columns = "count(*), sum(l_orderkey), min(l_comment), max(l_shipdate)"
+    done = run([*properties(s3), "sql", "--format", "csv", f"SELECT {columns} FROM 's3://bucket/csv/*.csv'"], limit_mib=64, threads=2)
+    expected = connection.execute(f"SELECT {columns} FROM read_csv('{folder}/*.csv')").fetchone()
+    assert next(csv.reader(done.stdout.splitlines()[1:])) == [str(value) for value in expected]

@@ -6,6 +6,24 @@
 namespace icebound::io {
 namespace {
 
+/// Cells of more bytes are never collected: their text may be twice as long.
+constexpr int64_t kLongCellBytes = 64 << 10;
+
+/// True for bytes that are long; strings need no text of their own.
+bool IsLong(const arrow::Array& column, int64_t row) {
+  switch (column.type_id()) {
+    case arrow::Type::BINARY:
+      return static_cast<const arrow::BinaryArray&>(column).value_length(row) > kLongCellBytes;
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::LARGE_BINARY:
+      return static_cast<const arrow::LargeBinaryArray&>(column).value_length(row) > kLongCellBytes;
+    case arrow::Type::FIXED_SIZE_BINARY:
+      return static_cast<const arrow::FixedSizeBinaryArray&>(column).byte_width() > kLongCellBytes;
+    default:
+      return false;
+  }
+}
+
 /// Doubles the quotes of what passes through: the inside of a quoted cell.
 class QuotedCell final : public TextOut {
  public:
@@ -63,7 +81,7 @@ class CsvFormat final : public BatchFormat {
  private:
   arrow::Status AppendValue(const arrow::Array& column, int64_t row) {
     if (ValueText::IsNull(column, row)) return buffer_.Append(options_.null_text);
-    if (ValueText::IsNested(*column.type())) {  // as long as it likes: quoted as it comes
+    if (ValueText::IsNested(*column.type()) || IsLong(column, row)) {  // as long as it likes: quoted as it comes
       ARROW_RETURN_NOT_OK(buffer_.Append("\""));
       ARROW_RETURN_NOT_OK(values_.Append(column, row, TextStyle::kSql, &quoted_));
       return buffer_.Append("\"");

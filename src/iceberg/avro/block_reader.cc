@@ -139,6 +139,7 @@ arrow::Status BlockReader::InterpretMetadata(int64_t header_bytes) {
 }
 
 arrow::Status BlockReader::SeekToSplit(int64_t header_bytes) {
+  header_bytes_ = header_bytes;
   offset_ = header_bytes;
   if (begin_offset_ <= header_bytes - kSyncBytes) return arrow::Status::OK();
   const std::string_view marker(reinterpret_cast<const char*>(sync_.data()), sync_.size());
@@ -179,40 +180,50 @@ arrow::Result<bool> BlockReader::NextBlock() {
   return false;
 }
 
-arrow::Status BlockReader::ReadBlockFrame(int64_t* count, int64_t* data_bytes, int64_t* data_offset) {
-  ARROW_ASSIGN_OR_RAISE(const auto frame, ReadAt(offset_, kMaxFrameBytes));
-  BlockCursor cursor = CursorOf(frame);
-  ARROW_RETURN_NOT_OK(cursor.ReadLong(count));
-  ARROW_RETURN_NOT_OK(cursor.ReadLong(data_bytes));
-  *data_offset = offset_ + cursor.offset();
-  if (*count < 0) return MakeError(ErrorKind::kCorruptData, "a block of {} records", *count);
-  if (*data_bytes < 0) return MakeError(ErrorKind::kCorruptData, "a block of {} bytes", *data_bytes);
-  const int64_t left = file_bytes_ - *data_offset - kSyncBytes;
-  if (*data_bytes > left) {
+arrow::Result<BlockReader::BlockFrame> BlockReader::ReadBlockFrame(int64_t offset) {
+  ARROW_ASSIGN_OR_RAISE(const auto bytes, ReadAt(offset, kMaxFrameBytes));
+  BlockCursor cursor = CursorOf(bytes);
+  BlockFrame frame;
+  ARROW_RETURN_NOT_OK(cursor.ReadLong(&frame.records));
+  ARROW_RETURN_NOT_OK(cursor.ReadLong(&frame.data_bytes));
+  frame.data_offset = offset + cursor.offset();
+  if (frame.records < 0) return MakeError(ErrorKind::kCorruptData, "a block of {} records", frame.records);
+  if (frame.data_bytes < 0) return MakeError(ErrorKind::kCorruptData, "a block of {} bytes", frame.data_bytes);
+  if (frame.data_bytes > file_bytes_ - frame.data_offset - kSyncBytes) {
     return MakeError(ErrorKind::kCorruptData, "a block of {} bytes and its sync marker do not fit in the {} bytes that are left",
-                     *data_bytes, file_bytes_ - *data_offset);
+                     frame.data_bytes, file_bytes_ - frame.data_offset);
   }
-  return arrow::Status::OK();
+  return frame;
 }
 
 arrow::Status BlockReader::LoadBlock() {
-  int64_t count = 0;
-  int64_t data_bytes = 0;
-  int64_t data_offset = 0;
-  ARROW_RETURN_NOT_OK(ReadBlockFrame(&count, &data_bytes, &data_offset));
-  ARROW_ASSIGN_OR_RAISE(const auto bytes, ReadAt(data_offset, data_bytes + kSyncBytes));
-  const auto stored = bytes.first(static_cast<size_t>(data_bytes));
-  if (std::memcmp(bytes.data() + data_bytes, sync_.data(), sync_.size()) != 0) {
+  ARROW_ASSIGN_OR_RAISE(const BlockFrame frame, ReadBlockFrame(offset_));
+  ARROW_ASSIGN_OR_RAISE(const auto bytes, ReadAt(frame.data_offset, frame.data_bytes + kSyncBytes));
+  if (std::memcmp(bytes.data() + frame.data_bytes, sync_.data(), sync_.size()) != 0) {
     return MakeError(ErrorKind::kCorruptData, "the block does not end with the file's sync marker, at byte {}",
-                     data_offset + data_bytes);
+                     frame.data_offset + frame.data_bytes);
   }
-  ARROW_ASSIGN_OR_RAISE(const auto plain, codec_->Decompress(stored));
+  ARROW_ASSIGN_OR_RAISE(const auto plain, codec_->Decompress(bytes.first(static_cast<size_t>(frame.data_bytes))));
   cursor_ = CursorOf(plain);
-  ARROW_RETURN_NOT_OK(cursor_.CheckCount(count, schema_->root().min_bytes));
-  offset_ = data_offset + data_bytes + kSyncBytes;
-  records_left_ = count;
+  ARROW_RETURN_NOT_OK(cursor_.CheckCount(frame.records, schema_->root().min_bytes));
+  offset_ = frame.next_offset();
+  records_left_ = frame.records;
   in_block_ = true;
   return arrow::Status::OK();
+}
+
+arrow::Result<int64_t> BlockReader::RecordsBefore() {
+  if (in_block_) return MakeError(ErrorKind::kInternal, "{}: RecordsBefore is called while records are read", name_);
+  int64_t records = 0;
+  for (int64_t at = header_bytes_; at < offset_ && !at_end_;) {
+    const auto frame = ReadBlockFrame(at);
+    if (!frame.ok()) {
+      return WithContext(frame.status(), ErrorKind::kCorruptData, fmt::format("{}, block at byte {}", name_, at));
+    }
+    records += frame->records;
+    at = frame->next_offset();
+  }
+  return records;
 }
 
 arrow::Status BlockReader::Fail(const arrow::Status& status) {

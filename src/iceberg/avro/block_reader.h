@@ -60,6 +60,10 @@ class BlockReader {
   /// Records of this block behind the one that Advance announced.
   int64_t records_left() const { return records_left_; }
 
+  /// Records that stand in the file before the first of this range. Reads the frames of all blocks before; to be called before
+  /// Advance.
+  arrow::Result<int64_t> RecordsBefore();
+
   /// Gives a failure inside the block its place and its kind (kCorruptData when it has none); the reader is at its end then.
   arrow::Status Fail(const arrow::Status& status);
 
@@ -72,8 +76,14 @@ class BlockReader {
   arrow::Status SeekToSplit(int64_t header_bytes);
   arrow::Result<bool> NextBlock();
   arrow::Status LoadBlock();
-  /// The frame of the block at offset_: its counts, and where its data begins.
-  arrow::Status ReadBlockFrame(int64_t* count, int64_t* data_bytes, int64_t* data_offset);
+  /// What stands before and behind the data of a block.
+  struct BlockFrame {
+    int64_t records = 0;
+    int64_t data_offset = 0;
+    int64_t data_bytes = 0;
+    int64_t next_offset() const { return data_offset + data_bytes + static_cast<int64_t>(sizeof(SyncMarker)); }
+  };
+  arrow::Result<BlockFrame> ReadBlockFrame(int64_t offset);
   /// Bytes [offset, offset + size) of the file, or up to its end: in the window, until the next call.
   arrow::Result<std::span<const uint8_t>> ReadAt(int64_t offset, int64_t size);
 
@@ -94,6 +104,7 @@ class BlockReader {
   int64_t window_offset_ = 0;
   int64_t window_bytes_ = 0;
 
+  int64_t header_bytes_ = 0;
   int64_t offset_ = 0;        // of the next block
   int64_t block_offset_ = 0;  // of the block that the cursor is in
   int64_t records_left_ = 0;

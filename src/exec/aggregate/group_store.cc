@@ -306,6 +306,11 @@ arrow::Result<bool> GroupStore::Find(const KeySlice& keys, uint8_t** rows, bool 
     if (i + 2 * kPrefetchRows < keys.count) __builtin_prefetch(&entries[keys.hashes[i + 2 * kPrefetchRows] & mask_]);
     if (i + kPrefetchRows < keys.count) __builtin_prefetch(AddressOf(entries[keys.hashes[i + kPrefetchRows] & mask_]));
     const uint32_t key_bytes = keys.key_bytes != nullptr ? keys.key_bytes[i] : layout_.fixed_key_bytes();
+    // Rows often come in the order of a key that is among these.
+    if (i > 0 && keys.hashes[i] == keys.hashes[i - 1] && layout_.KeyEquals(rows[i - 1], keys.keys[i], key_bytes)) {
+      rows[i] = rows[i - 1];
+      continue;
+    }
     rows[i] = FindOne(keys.hashes[i], keys.keys[i], key_bytes, must);
     if (rows[i] == nullptr) return Refused();
   }

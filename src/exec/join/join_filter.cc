@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kBitsPerRowMin = 3;
 
 /// With half of the words there would still be so many bits a row: too few false matches to pay for a filter beyond the cache.
-constexpr int64_t kBitsPerRowEnough = 24;
+constexpr int64_t kBitsPerRowEnough = 12;
 
 constexpr uint64_t kWordsMin = 64;
 

@@ -4,7 +4,7 @@
 # Installs what the build and the tests need; does nothing for what is already there, so it may run any number of times.
 #   1. system packages (apt, when missing and we may)
 #   2. .venv with the pinned Python packages; the pyarrow wheel carries the Arrow C++ headers and libraries
-#   3. build/third_party/libpg_query: PostgreSQL's parser, taken from the pinned source package on PyPI
+#   3. build/third_party: PostgreSQL's parser (libpg_query) and Roaring bitmaps (CRoaring), taken from pinned source packages on PyPI
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,15 +31,21 @@ if ! cmp -s tools/requirements.txt "$stamp"; then
   cp tools/requirements.txt "$stamp"
 fi
 
-pg_query=build/third_party/libpg_query
-if [ ! -f "$pg_query/pg_query.h" ]; then
-  echo "bootstrap: fetching libpg_query"
+# Unpacks one folder of a pinned source package of PyPI (the `# sdist:` lines of requirements.txt) into build/third_party.
+#   fetch_sources PACKAGE FOLDER_IN_PACKAGE NAME FILE_THAT_MUST_BE_THERE
+fetch_sources() {
+  local target=build/third_party/$3 work
+  [ ! -f "$target/$4" ] || return 0
+  echo "bootstrap: fetching $3"
   work=$(mktemp -d)
-  .venv/bin/pip download -q --disable-pip-version-check --no-deps --no-build-isolation --no-binary :all: -d "$work" "$(grep '^# sdist: ' tools/requirements.txt | cut -d' ' -f3)"
-  tar xzf "$work"/pglast-*.tar.gz -C "$work"
+  .venv/bin/pip download -q --disable-pip-version-check --no-deps --no-build-isolation --no-binary :all: -d "$work" \
+    "$(grep "^# sdist: $1==" tools/requirements.txt | cut -d' ' -f3)"
+  tar xzf "$work/$1"-*.tar.gz -C "$work"
   mkdir -p build/third_party
-  rm -rf "$pg_query"
-  mv "$work"/pglast-*/libpg_query "$pg_query"
+  rm -rf "$target"
+  mv "$work/$1"-*/"$2" "$target"
   rm -rf "$work"
-fi
+}
+fetch_sources pglast libpg_query libpg_query pg_query.h
+fetch_sources pyroaring pyroaring roaring roaring.h
 echo "bootstrap: ready"

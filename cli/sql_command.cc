@@ -23,6 +23,7 @@ struct SqlOptions {
   std::string file;
   std::string output;  ///< "-" is standard output, as without -o
   std::string format;
+  std::vector<std::string> parameters;
 
   bool writes_file() const { return !output.empty() && output != "-"; }
 };
@@ -31,7 +32,9 @@ struct SqlOptions {
 class ScriptRun {
  public:
   ScriptRun(Session& session, const GlobalOptions& global, const SqlOptions& sql, StandardOutput& out)
-      : session_(session), global_(global), sql_(sql), out_(out) {}
+      : session_(session), global_(global), sql_(sql), out_(out) {
+    for (const std::string& value : sql.parameters) parameters_.push_back(std::make_shared<arrow::StringScalar>(value));
+  }
 
   /// With --json, several results are one document: an array of them.
   arrow::Status Run(std::string_view script) {
@@ -49,7 +52,7 @@ class ScriptRun {
 
  private:
   arrow::Status RunStatement(std::string_view script, const ScriptStatement& statement, bool last) {
-    ARROW_ASSIGN_OR_RAISE(auto result, session_.SqlInScript(script, statement));
+    ARROW_ASSIGN_OR_RAISE(auto result, session_.SqlInScript(script, statement, parameters_));
     const arrow::Status status = last && sql_.writes_file() ? WriteToFile(*result) : Print(*result);
     operators_.push_back(result->metrics().operators);
     return status;
@@ -87,6 +90,7 @@ class ScriptRun {
   Session& session_;
   const GlobalOptions& global_;
   const SqlOptions& sql_;
+  QueryParameters parameters_;  // texts, which take their types from where they stand
   StandardOutput& out_;
   OperatorsByStatement operators_;
 };
@@ -153,6 +157,7 @@ void AddSqlCommand(CLI::App& app, const GlobalOptions& global, Action* action) {
   auto sql = std::make_shared<SqlOptions>();
   command->add_option("text", sql->text, "Statements, or - for standard input");
   command->add_option("-f,--file", sql->file, "Read the statements from a file");
+  command->add_option("--param", sql->parameters, "Value of $1, then of $2, and so on (repeatable)")->allow_extra_args(false);
   command->add_option("-o,--output", sql->output,
                       "Write the rows of the last statement to a .parquet, .csv, .arrow, .json or .jsonl file; - prints them");
   command->add_option("--format", sql->format, "How rows are printed or written: table, csv, json, jsonl, arrow or parquet")

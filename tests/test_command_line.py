@@ -164,3 +164,13 @@ def test_the_progress_line_drops_whole_fields(tmp_path, lineitem, columns):
         assert len(line) < columns and PROGRESS.fullmatch(line), line
     for phase in ("reading", "writing"):
         assert any(re.match(rf"{phase}.*%.* rows/s, .* left", line) for line in lines), (phase, lines)
+
+
+def test_parameters_take_their_types_from_where_they_stand(run):
+    done = run(["sql", "--format", "csv", "--param", "3", "--param", "it's; --", "--param", "2024-05-05",
+                "SELECT $1::int + 1 AS a, $2 AS b, DATE '2024-01-01' < $3 AS c; SELECT count(*) FROM generate_series(1, 10) g(i) WHERE i > $1"])
+    assert done.stdout.splitlines() == ["a,b,c", "4,it's; --,true", "count", "7"]
+    refused = run(["sql", "--param", "3", "SELECT $2"], check=False)
+    assert refused.exit_code == 2 and "there is no parameter $2" in refused.stderr
+    refused = run(["sql", "--param", "three", "SELECT $1::int"], check=False)
+    assert refused.exit_code == 2 and 'invalid input syntax for type integer: "three"' in refused.stderr

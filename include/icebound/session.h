@@ -11,6 +11,7 @@
 
 #include <arrow/record_batch.h>
 #include <arrow/result.h>
+#include <arrow/scalar.h>
 
 #include <memory>
 #include <string>
@@ -30,6 +31,9 @@ struct ScriptStatement {
   std::string text;
   size_t offset = 0;  ///< byte of the script where it begins
 };
+
+/// Values of $1, $2, ... in a statement.
+using QueryParameters = std::vector<std::shared_ptr<arrow::Scalar>>;
 
 /// A bounded session. Sessions are independent: no global state, two with different limits may live in one process. One statement
 /// runs at a time; Cancel(), CancelAll() and metrics() may be called from any thread, the rest from one thread at a time. Results
@@ -55,11 +59,13 @@ class Session {
   virtual arrow::Status SetProperty(const std::string& key, const std::string& value) = 0;
 
   /// Binds and plans one statement. Errors point at line, column and a caret. Rows are computed when the result is read; COPY
-  /// runs when its result is.
-  virtual arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text) = 0;
+  /// runs when its result is. `parameters` are the values of $1, $2, ...: a string takes its type from where it stands, as a
+  /// quoted one in the text does; the others have their own.
+  virtual arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text, const QueryParameters& parameters = {}) = 0;
 
   /// The same for a statement that SplitStatements cut out of `script`: errors show lines of the script.
-  virtual arrow::Result<std::unique_ptr<Result>> SqlInScript(std::string_view script, const ScriptStatement& statement) = 0;
+  virtual arrow::Result<std::unique_ptr<Result>> SqlInScript(std::string_view script, const ScriptStatement& statement,
+                                                             const QueryParameters& parameters = {}) = 0;
 
   /// Cuts a text into its statements (for scripts), comments and empty ones dropped.
   virtual arrow::Result<std::vector<ScriptStatement>> SplitStatements(std::string_view text) const = 0;

@@ -105,15 +105,20 @@ std::unique_ptr<Statement> SessionImpl::NewStatement() {
   return std::make_unique<Statement>(resources_, metrics_.Begin());
 }
 
-arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, const ScriptStatement& part, Statement* statement) {
+arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, const ScriptStatement& part,
+                                                     const QueryParameters& parameters, Statement* statement) {
   // Scanning, parsing and binding work on plain heap, outside the pools: reserve for each before it begins.
   memory::Reservation& heap = statement->plan_memory();
   ARROW_RETURN_NOT_OK(heap.ResizeTo(sql::ScanBytesMax(part.text)));
   const int64_t parse_bytes = sql::ParseBytesMax(part.text);
   ARROW_RETURN_NOT_OK(heap.ResizeTo(parse_bytes));
+  if (std::find(parameters.begin(), parameters.end(), nullptr) != parameters.end()) {
+    return MakeError(ErrorKind::kInvalidInput, "a parameter is a null pointer; NULL is arrow::MakeNullScalar");
+  }
   sql::BindOptions options;
   options.pool = resources_.ledger->pool();
   options.statement_time_us = statement->context().statement_time_us;
+  options.parameters = parameters;
   options.whole_text = script;
   options.offset_in_whole = part.offset;
   options.statement_bytes_max = kStatementBytesMax;
@@ -126,9 +131,10 @@ arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, co
   return bound;
 }
 
-arrow::Result<std::unique_ptr<Result>> SessionImpl::SqlInScript(std::string_view script, const ScriptStatement& part) {
+arrow::Result<std::unique_ptr<Result>> SessionImpl::SqlInScript(std::string_view script, const ScriptStatement& part,
+                                                                const QueryParameters& parameters) {
   std::unique_ptr<Statement> statement = NewStatement();
-  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(script, part, statement.get()));
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(script, part, parameters, statement.get()));
   ResultKind kind = ResultKind::kRows;
   if (bound.explain) {
     kind = ResultKind::kPlan;
@@ -170,7 +176,7 @@ arrow::Result<std::vector<ScriptStatement>> SessionImpl::SplitStatements(std::st
 
 arrow::Result<std::string> SessionImpl::Explain(std::string_view text, bool analyze) {
   std::unique_ptr<Statement> statement = NewStatement();
-  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind({}, {std::string(text), 0}, statement.get()));
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind({}, {std::string(text), 0}, {}, statement.get()));
   return ExplainBound(bound, analyze || bound.analyze, statement.get());
 }
 

@@ -26,8 +26,11 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
   arrow::Status RegisterCsv(std::string name, const std::string& path_or_glob_or_dir, const CsvReadOptions& options) override;
   arrow::Status RegisterArrow(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader) override;
   arrow::Status SetProperty(const std::string& key, const std::string& value) override;
-  arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text) override { return SqlInScript({}, {std::string(text), 0}); }
-  arrow::Result<std::unique_ptr<Result>> SqlInScript(std::string_view script, const ScriptStatement& part) override;
+  arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text, const QueryParameters& parameters) override {
+    return SqlInScript({}, {std::string(text), 0}, parameters);
+  }
+  arrow::Result<std::unique_ptr<Result>> SqlInScript(std::string_view script, const ScriptStatement& part,
+                                                     const QueryParameters& parameters) override;
   arrow::Result<std::vector<ScriptStatement>> SplitStatements(std::string_view text) const override;
   arrow::Result<std::string> Explain(std::string_view text, bool analyze) override;
   QueryMetrics metrics() const override { return metrics_.Snapshot(); }
@@ -43,7 +46,8 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
   SessionImpl() : catalog_(resources_), metrics_(resources_) {}
 
   /// Without a script, the statement is the whole text.
-  arrow::Result<sql::BoundStatement> Bind(std::string_view script, const ScriptStatement& part, Statement* statement);
+  arrow::Result<sql::BoundStatement> Bind(std::string_view script, const ScriptStatement& part, const QueryParameters& parameters,
+                                          Statement* statement);
   /// Text that shows the plan of `bound`, or with analyze runs it and adds what its operators did.
   arrow::Result<std::string> ExplainBound(const sql::BoundStatement& bound, bool analyze, Statement* statement);
   void DefineViews(const sql::BoundStatement& bound);

@@ -324,5 +324,20 @@ TEST_F(SessionTest, ASpillLimitIsAnErrorThatNamesTheDirectory) {
   EXPECT_THAT(status.message(), HasSubstr(Path("spill")));
 }
 
+TEST_F(SessionTest, ParametersHaveTypesOfTheirOwn) {
+  auto session = Open();
+  const QueryParameters parameters = {arrow::MakeScalar(int64_t{40}), arrow::MakeScalar("2024-02-28"),
+                                      arrow::MakeNullScalar(arrow::int32())};
+  ASSERT_OK_AND_ASSIGN(auto result, session->Sql("SELECT $1 + 2, $2::date + 2, $3 IS NULL", parameters));
+  ASSERT_OK_AND_ASSIGN(const auto table, result->ToTable());
+  ASSERT_EQ(table->num_rows(), 1);
+  std::string row;
+  for (const auto& column : table->columns()) row += column->GetScalar(0).ValueOrDie()->ToString() + " ";
+  EXPECT_EQ(row, "42 2024-03-01 true ");
+  const auto missing = session->Sql("SELECT $4", parameters).status();
+  EXPECT_THAT(missing.message(), HasSubstr("there is no parameter $4"));
+  EXPECT_THAT(session->Sql("SELECT $1", {nullptr}).status().message(), HasSubstr("a null pointer"));
+}
+
 }  // namespace
 }  // namespace icebound

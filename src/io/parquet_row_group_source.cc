@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "io/snappy_pages.h"
 
 namespace icebound::io {
 namespace {
@@ -114,10 +113,9 @@ std::unique_ptr<parquet::PageReader> ParquetRowGroupSource::OpenPages(int leaf) 
   }
   const bool always_compressed =
       footer_->head()->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
-  return SnappyPages::OpenChunk(chunk->compression(), consumer_->pool(), [&](parquet::Compression::type codec) {
-    return parquet::PageReader::Open(std::make_shared<ColumnStream>(file_, std::move(options)), chunk->num_values(), codec,
-                                     properties_, *footer_->head()->schema()->Column(leaf), always_compressed);
-  });
+  return parquet::PageReader::Open(std::make_shared<ColumnStream>(file_, std::move(options)), chunk->num_values(),
+                                   chunk->compression(), properties_, *footer_->head()->schema()->Column(leaf),
+                                   always_compressed);
 }
 
 arrow::Status ParquetRowGroupSource::LoadOffsetIndexes(const std::vector<int>& leaves) {

@@ -84,7 +84,7 @@ TEST(WidePages, OnlyARefusalOfMemoryIsExplained) {
   const arrow::Status explained = ExplainWideRow(refused, 5 * kMiB);
   EXPECT_EQ(GetErrorKind(explained), ErrorKind::kMemoryLimit);
   EXPECT_THAT(explained.message(), ::testing::StartsWith("memory limit too small"));
-  EXPECT_THAT(explained.message(), ::testing::HasSubstr("at least 40 MiB"));
+  EXPECT_THAT(explained.message(), ::testing::HasSubstr("at least 20 MiB, or to 40 MiB when"));
   EXPECT_EQ(ExplainWideRow(refused, 1000).message(), refused.message());
   EXPECT_TRUE(ExplainWideRow(arrow::Status::OK(), 5 * kMiB).ok());
   const arrow::Status other = MakeError(ErrorKind::kIo, "no");

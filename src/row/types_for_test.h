@@ -10,6 +10,7 @@
 
 #include <cctype>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct NamedType {
   std::string name;
   std::shared_ptr<arrow::DataType> type;
 };
+
+/// For the names of tests in messages: not the bytes of the struct.
+inline void PrintTo(const NamedType& type, std::ostream* out) { *out << type.name; }
 
 inline std::vector<NamedType> TestTypes() {
   using namespace arrow;  // NOLINT: two dozen factories

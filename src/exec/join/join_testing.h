@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -325,6 +326,9 @@ struct Way {
   int threads;
   bool build_left;
 };
+
+/// For the names of tests in messages: not the bytes of the struct.
+inline void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
 inline std::vector<Way> AllWays() {
   std::vector<Way> ways;

@@ -15,6 +15,9 @@ struct Way {
   bool force_spill = false;
 };
 
+/// For the names of tests in messages: not the bytes of the struct.
+void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
 /// Rows (number, text, interval) of few values; nulls among them.
 arrow::RecordBatchVector MakeRows(int64_t rows, int64_t values, uint64_t seed) {
   Random random(seed);

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <ostream>
 #include <thread>
 
 #include "exec/sort/sort_testing.h"
@@ -27,6 +28,9 @@ struct Way {
   bool force_spill;
   int threads;
 };
+
+/// For the names of tests in messages: not the bytes of the struct.
+void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
 std::vector<Way> AllWays() {
   std::vector<Way> ways;
@@ -234,6 +238,9 @@ TEST_P(ExternalSorterTest, FirstRows) {
   for (int64_t fetch_rows : {0, 1, 10, 1000, 9000, 15000, 100000}) {
     SCOPED_TRACE(fetch_rows);
     SortAndCheck(random_numbers, {{0}}, fetch_rows);
+  }
+  for (int64_t fetch_rows : {10, 9000}) {
+    SCOPED_TRACE(fetch_rows);
     SortAndCheck(falling, {{0}}, fetch_rows);
     SortAndCheck(falling, {{0, true}}, fetch_rows);
     SortAndCheck(equal, {{0}}, fetch_rows);
@@ -273,7 +280,7 @@ arrow::RecordBatchVector WideStrings(int64_t rows, int64_t bytes, Random* random
 
 TEST(WideRows, MegabyteStringsSortByNumberAndByThemselves) {
   Random random(21);
-  const auto batches = WideStrings(300, kMiB, &random);
+  const auto batches = WideStrings(150, kMiB, &random);
   for (const int key : {0, 1}) {
     for (const int threads : {1, 2}) {
       SCOPED_TRACE(fmt::format("key {} threads {}", key, threads));
@@ -283,7 +290,7 @@ TEST(WideRows, MegabyteStringsSortByNumberAndByThemselves) {
         ASSERT_OK_AND_ASSIGN(const auto output, Sort(&world, batches, {{{key}}}, &stats));
         ExpectSorted(batches, output, {{key}});
       }
-      EXPECT_GT(stats.initial_runs, 6);
+      EXPECT_GT(stats.initial_runs, 3);
       EXPECT_LE(world.ledger->peak_bytes(), world.ledger->granted_bytes());
       world.ExpectNothingHeld();
     }

@@ -18,6 +18,10 @@
 namespace icebound::exec::sort {
 namespace {
 
+void Check(const arrow::Status& status) {
+  if (!status.ok()) status.Abort();
+}
+
 constexpr int64_t kRows = 3'000'000;
 constexpr int64_t kBatchRows = 8192;
 
@@ -72,12 +76,12 @@ class LineitemRows {
   template <typename Builder, typename Value>
   std::shared_ptr<arrow::Array> Numbers(int64_t rows, Value value) {
     Builder builder;
-    for (int64_t i = 0; i < rows; ++i) builder.Append(static_cast<typename Builder::value_type>(value())).Abort();
+    for (int64_t i = 0; i < rows; ++i) Check(builder.Append(static_cast<typename Builder::value_type>(value())));
     return builder.Finish().ValueOrDie();
   }
   std::shared_ptr<arrow::Array> Money(int64_t rows, int64_t low, int64_t high) {
     arrow::Decimal128Builder builder(arrow::decimal128(15, 2));
-    for (int64_t i = 0; i < rows; ++i) builder.Append(arrow::Decimal128(Uniform(low, high))).Abort();
+    for (int64_t i = 0; i < rows; ++i) Check(builder.Append(arrow::Decimal128(Uniform(low, high))));
     return builder.Finish().ValueOrDie();
   }
   std::shared_ptr<arrow::Array> Words(int64_t rows, const std::vector<std::string>& words, int count) {
@@ -87,7 +91,7 @@ class LineitemRows {
       text.clear();
       for (int word = 0; word < count; ++word)
         text += words[static_cast<size_t>(Uniform(0, static_cast<int64_t>(words.size()) - 1))];
-      builder.Append(text).Abort();
+      Check(builder.Append(text));
     }
     return builder.Finish().ValueOrDie();
   }
@@ -112,7 +116,7 @@ void Sort(benchmark::State& state) {
   const auto threads = static_cast<int>(state.range(1));
   auto ledger = memory::MemoryLedger::Make({.limit_bytes = int64_t{1} << 30}).ValueOrDie();
   auto ballast = ledger->AddConsumer("ballast");
-  ballast->Reserve(ledger->granted_bytes() - granted_bytes).Abort();
+  Check(ballast->Reserve(ledger->granted_bytes() - granted_bytes));
   auto disk = spill::DiskManager::Make({}).ValueOrDie();
   runtime::CancellationToken cancellation;
   runtime::MetricsRegistry registry;
@@ -132,13 +136,13 @@ void Sort(benchmark::State& state) {
     }
     const double start = CpuSeconds();
     auto sorter = ExternalSorter::Make(&context, schema, options, &registry.AddOperator("sort")).ValueOrDie();
-    sorter->StartInput(threads).Abort();
+    Check(sorter->StartInput(threads));
     std::atomic<size_t> next{0};
-    runtime::RunOnThreads(threads, [&](int worker) -> arrow::Status {
+    Check(runtime::RunOnThreads(threads, [&](int worker) -> arrow::Status {
       for (size_t i = next++; i < batches.size(); i = next++) ARROW_RETURN_NOT_OK(sorter->Append(worker, *batches[i]));
       return sorter->FinishWorker(worker);
-    }).Abort();
-    sorter->FinishInput().Abort();
+    }));
+    Check(sorter->FinishInput());
     const double middle = CpuSeconds();
     auto stream = sorter->OpenStream().ValueOrDie();
     while (stream->Next().ValueOrDie() != nullptr) {

@@ -77,6 +77,9 @@ struct KeyCase {
   std::function<std::string(Random*)> make;
 };
 
+/// For the names of tests in messages: not the bytes of the struct.
+void PrintTo(const KeyCase& key_case, std::ostream* out) { *out << key_case.name; }
+
 std::vector<KeyCase> KeyCases() {
   std::vector<KeyCase> cases;
   for (const uint32_t bytes : {1u, 4u, 8u, 9u, 16u, 19u, 40u, 100u, 600u}) {

@@ -214,9 +214,12 @@ inline void ExpectSorted(const arrow::RecordBatchVector& input, const arrow::Rec
                    [&](const ModelKey& left, const ModelKey& right) { return CompareModelKeys(left, right, keys) < 0; });
   if (fetch_rows.has_value() && *fetch_rows < static_cast<int64_t>(expected.size()))
     expected.resize(static_cast<size_t>(*fetch_rows));
-  std::vector<std::pair<const arrow::RecordBatch*, int64_t>> origin;
+  std::vector<std::pair<size_t, int64_t>> origin;  // batch and row
+  std::vector<arrow::ArrayVector> plain_columns;   // of each batch
   for (const auto& batch : input) {
-    for (int64_t row = 0; row < batch->num_rows(); ++row) origin.emplace_back(batch.get(), row);
+    for (int64_t row = 0; row < batch->num_rows(); ++row) origin.emplace_back(plain_columns.size(), row);
+    arrow::ArrayVector& columns = plain_columns.emplace_back();
+    for (const auto& column : batch->columns()) columns.push_back(row::test::Plain(column));
   }
   std::vector<bool> seen(origin.size());
   size_t place = 0;
@@ -231,10 +234,12 @@ inline void ExpectSorted(const arrow::RecordBatchVector& input, const arrow::Rec
       ASSERT_EQ(CompareModelKeys(by_row[number], expected[place], keys), 0)
           << "row " << number << " is not in its place " << place;
       for (int column = 0; column < batch->num_columns(); ++column) {
-        const auto plain = row::test::Plain(origin[number].first->column(column)->Slice(origin[number].second, 1));
-        ASSERT_TRUE(plain->RangeEquals(*batch->column(column), 0, 1, row, arrow::EqualOptions().nans_equal(true)))
-            << "column " << batch->schema()->field(column)->ToString() << " of row " << number << ": " << plain->ToString()
-            << " became " << batch->column(column)->Slice(row, 1)->ToString();
+        const auto& [origin_batch, origin_row] = origin[number];
+        const auto& plain = plain_columns[origin_batch][column];
+        ASSERT_TRUE(
+            plain->RangeEquals(*batch->column(column), origin_row, origin_row + 1, row, arrow::EqualOptions().nans_equal(true)))
+            << "column " << batch->schema()->field(column)->ToString() << " of row " << number << ": "
+            << plain->Slice(origin_row, 1)->ToString() << " became " << batch->column(column)->Slice(row, 1)->ToString();
       }
     }
   }

@@ -117,6 +117,33 @@ TEST_P(RowCodecTypeTest, RowRangesAndSlicesDoNotMatter) {
   for (size_t i = 0; i < range.size(); ++i) ASSERT_EQ(range[i], all[i + 13]) << "row " << i;
 }
 
+TEST_P(RowCodecTypeTest, ARowInABufferOfItsOwnIsTheSame) {
+  Random random(4);
+  const auto array = RandomArray(GetParam().type, 40, 0.3, random);
+  const auto text = arrow::MakeArrayFromScalar(arrow::StringScalar(std::string(100'000, 'w')), 40).ValueOrDie();
+  const auto schema =
+      arrow::schema({arrow::field("a", array->type()), arrow::field("s", arrow::utf8()), arrow::field("b", array->type())});
+  const auto batch = arrow::RecordBatch::Make(schema, 40, {array, text, array});
+  const auto codec = RowCodec::Make(schema).ValueOrDie();
+  const auto rows = EncodeRows(*codec, *batch);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::shared_ptr<arrow::Buffer> owner = arrow::AllocateBuffer(static_cast<int64_t>(rows[i].size())).ValueOrDie();
+    std::memcpy(owner->mutable_data(), rows[i].data(), rows[i].size());
+    const auto decoded = codec->DecodeInPlace(owner->data(), owner, arrow::default_memory_pool()).ValueOrDie();
+    ASSERT_TRUE(decoded->ValidateFull().ok()) << decoded->ValidateFull().ToString();
+    const auto row = static_cast<int64_t>(i);
+    for (const int column : {0, 2}) {
+      EXPECT_TRUE(SameValues(*decoded->column(column), *Plain(array->Slice(row, 1)))) << decoded->column(column)->ToString();
+    }
+    EXPECT_TRUE(SameValues(*decoded->column(1), *text->Slice(row, 1)));
+    // The long string is where the row is, and the batch alone keeps it.
+    const uint8_t* const bytes = decoded->column(1)->data()->buffers[2]->data();
+    EXPECT_TRUE(bytes >= owner->data() && bytes < owner->data() + owner->size());
+    owner.reset();
+    EXPECT_EQ(static_cast<const arrow::StringArray&>(*decoded->column(1)).GetView(0), std::string(100'000, 'w'));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, RowCodecTypeTest, testing::ValuesIn(test::TestTypes()),
                          [](const auto& info) { return info.param.name; });
 

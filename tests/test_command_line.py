@@ -174,3 +174,22 @@ def test_parameters_take_their_types_from_where_they_stand(run):
     assert refused.exit_code == 2 and "there is no parameter $2" in refused.stderr
     refused = run(["sql", "--param", "three", "SELECT $1::int"], check=False)
     assert refused.exit_code == 2 and 'invalid input syntax for type integer: "three"' in refused.stderr
+
+
+@pytest.mark.parametrize("query", [
+    "SELECT count(*), sum(s), max(m) FROM (SELECT l_orderkey, sum(l_extendedprice) s, max(l_comment) m FROM lineitem GROUP BY l_orderkey) t",
+    "SELECT count(*), max(b.l_comment) FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey AND a.l_linenumber = b.l_linenumber",
+    "SELECT count(*) FROM (SELECT l_comment FROM lineitem INTERSECT ALL SELECT l_comment FROM lineitem) t",
+    "SELECT l_comment FROM lineitem ORDER BY l_comment LIMIT 1 OFFSET 3000000",
+], ids=["aggregate", "join", "set", "sort"])
+def test_what_operators_spilled_adds_up(run, tmp_path, lineitem, query):
+    """Two threads spill at the same time, and each byte is counted once."""
+    sql = query.replace("lineitem", f"'{lineitem}'")
+    done = run(["explain", "--analyze", sql], limit_mib=32, threads=2)
+    operators = done.metrics["operators"]
+    assert done.metrics["spilled_bytes"] > 0
+    assert sum(operator["spilled_bytes"] for operator in operators) == done.metrics["spilled_bytes"]
+    for operator in operators:
+        assert operator["peak_bytes"] <= done.metrics["peak_ledger_bytes"]
+    assert max(operator["seconds"] for operator in operators) <= 2 * done.metrics["wall_seconds"]
+    assert f"{operators[0]['rows']}" in done.stdout

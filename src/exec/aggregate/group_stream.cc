@@ -104,9 +104,8 @@ arrow::Status PartitionStream::MergeInMemory(uint32_t partition) {
   if (merged) return arrow::Status::OK();
   merge_.reset();
   std::lock_guard lock(aggregator_.fallback_mutex_);
-  const int64_t before = aggregator_.files_->spilled_bytes();
   for (GroupStore* store : stores) ARROW_RETURN_NOT_OK(store->SpillPartition(partition));
-  aggregator_.CountSpill(aggregator_.files_->spilled_bytes() - before, 1);
+  aggregator_.CountSpill(aggregator_.files_->TakeUncountedBytes(), 1);
   return SortStored(aggregator_.files_->Take(partition), nullptr);
 }
 
@@ -196,11 +195,9 @@ arrow::Result<uint8_t*> PartitionStream::AddSlice(uint8_t* rows, int32_t count) 
 }
 
 arrow::Status PartitionStream::SpillStore() {
-  const int64_t before = files_->spilled_bytes();
   ARROW_RETURN_NOT_OK(store_->Spill());
   spilled_ = true;
-  const int64_t written = files_->spilled_bytes() - before;
-  aggregator_.CountSpill(written, level_ + 1);
+  aggregator_.CountSpill(files_->TakeUncountedBytes(), level_ + 1);
   return arrow::Status::OK();
 }
 

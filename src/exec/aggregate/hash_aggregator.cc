@@ -299,9 +299,8 @@ arrow::Status HashAggregator::AppendSlice(Worker* worker, const GroupBatch& batc
 }
 
 arrow::Status HashAggregator::SpillWorker(Worker* worker) {
-  const int64_t before = files_->spilled_bytes();
   ARROW_RETURN_NOT_OK(worker->store.Spill());
-  CountSpill(files_->spilled_bytes() - before, 1);
+  CountSpill(files_->TakeUncountedBytes(), 1);
   return arrow::Status::OK();
 }
 

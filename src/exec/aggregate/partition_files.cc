@@ -65,7 +65,7 @@ arrow::Status PartitionFiles::Write(uint32_t partition, std::span<const std::spa
   target.rows.rows += rows;
   target.rows.bytes += bytes;
   target.rows.widest_row_bytes = std::max(target.rows.widest_row_bytes, widest_row_bytes);
-  spilled_bytes_.fetch_add(file.stored_bytes() - stored_before, std::memory_order_relaxed);
+  uncounted_bytes_.fetch_add(file.stored_bytes() - stored_before, std::memory_order_relaxed);
   return arrow::Status::OK();
 }
 

@@ -45,7 +45,8 @@ class PartitionFiles {
   StoredRows Take(uint32_t partition);
 
   int count() const { return static_cast<int>(files_.size()); }
-  int64_t spilled_bytes() const { return spilled_bytes_.load(std::memory_order_relaxed); }
+  /// Stored bytes that no call has given before: threads that write at the same time count each byte once. Thread safe.
+  int64_t TakeUncountedBytes() { return uncounted_bytes_.exchange(0, std::memory_order_relaxed); }
 
  private:
   struct File {
@@ -56,7 +57,7 @@ class PartitionFiles {
   runtime::QueryContext* const context_;
   const std::string purpose_;
   std::vector<std::unique_ptr<File>> files_;
-  std::atomic<int64_t> spilled_bytes_{0};
+  std::atomic<int64_t> uncounted_bytes_{0};
 };
 
 /// Reads stored rows back, a block at a time, and frees them on disk. Not thread safe.

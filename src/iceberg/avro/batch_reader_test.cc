@@ -106,6 +106,16 @@ TEST_F(AvroBatchReaderTest, EveryStoredTypeAsEveryTypeItMayBecome) {
   ExpectColumn(R"(["string", "null"])", Bytes().Long(0).Text("x").Long(1), 2, arrow::utf8(), R"(["x", null])");
 }
 
+TEST_F(AvroBatchReaderTest, TextOfEveryLengthOfCharacter) {
+  // One to four bytes each, at every offset of a long string.
+  const std::string four = "a\xC3\xA9\xE6\xBC\xA2\xF0\x9F\x98\x80";
+  for (size_t begin = 0; begin < 20; ++begin) {
+    std::string text(begin, 'x');
+    for (int i = 0; i < 10; ++i) text += four;
+    ExpectColumn(R"("string")", Bytes().Text(text), 1, arrow::utf8(), "[\"" + text + "\"]");
+  }
+}
+
 TEST_F(AvroBatchReaderTest, DecimalsOfAnyLength) {
   const std::string fixed5 = R"({"type":"fixed","name":"f","size":5,"logicalType":"decimal","precision":9,"scale":2})";
   const std::string fixed20 = R"({"type":"fixed","name":"f","size":20,"logicalType":"decimal","precision":38,"scale":2})";

@@ -244,6 +244,7 @@ template <typename Builder>
 std::unique_ptr<ColumnDecoder> TextLeaf(const Node& stored, const std::shared_ptr<arrow::DataType>& wanted, bool is_text,
                                         DecoderContext* context) {
   if (stored.type == Type::kEnum) return Leaf<Builder>(wanted, EnumStep<Builder>{&stored}, context);
+  if (is_text) arrow::util::InitializeUTF8();  // else valid text is refused
   const int64_t fixed_bytes = stored.type == Type::kFixed ? stored.fixed_bytes : -1;
   // A string that the file calls one is checked as well as one that it calls bytes.
   return Leaf<Builder>(wanted, BytesStep<Builder>{fixed_bytes, is_text}, context);

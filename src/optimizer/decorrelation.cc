@@ -85,7 +85,7 @@ class Unnesting {
     StripForExistence();
     if (!HasLeftReference(*right_)) return std::make_shared<plan::JoinNode>(left_, right_, type_, condition_);
     if (type_ == JoinType::kRight || type_ == JoinType::kFull) {
-      return MakeError(ErrorKind::kUnsupported, "a {} join with a right side that refers to the left one",
+      return MakeError(ErrorKind::kUnsupported, "not supported yet: a {} join with a right side that refers to the left one",
                        type_ == JoinType::kRight ? "RIGHT" : "FULL");
     }
     ARROW_ASSIGN_OR_RAISE(PlanPtr plan, FromOneRow());
@@ -417,18 +417,22 @@ Truth TruthOf(const Conjuncts& filter, int mark) {
 }
 
 /// `filter` holds the conjuncts right above, when there is nothing but Applies between.
-arrow::Result<PlanPtr> Rewrite(const PlanPtr& plan, const Conjuncts& filter) {
+arrow::Result<PlanPtr> Rewrite(const PlanPtr& plan, const Conjuncts& filter, const OptimizerOptions& options) {
   if (plan->kind() == PlanKind::kFilter) {
     const Conjuncts conjuncts = expr::SplitConjunction(static_cast<const plan::FilterNode&>(*plan).predicate());
-    return RewriteChildren(plan, [&](const PlanPtr& child) { return Rewrite(child, conjuncts); });
+    return RewriteChildren(plan, [&](const PlanPtr& child) { return Rewrite(child, conjuncts, options); });
   }
-  if (plan->kind() != PlanKind::kApply) return RewriteChildren(plan, [](const PlanPtr& child) { return Rewrite(child, {}); });
+  if (plan->kind() != PlanKind::kApply) {
+    return RewriteChildren(plan, [&](const PlanPtr& child) { return Rewrite(child, {}, options); });
+  }
   const auto& apply = static_cast<const plan::ApplyNode&>(*plan);
-  ARROW_ASSIGN_OR_RAISE(PlanPtr left, Rewrite(apply.left(), filter));
-  ARROW_ASSIGN_OR_RAISE(PlanPtr right, Rewrite(apply.right(), {}));
+  ARROW_ASSIGN_OR_RAISE(PlanPtr left, Rewrite(apply.left(), filter, options));
+  ARROW_ASSIGN_OR_RAISE(PlanPtr right, Rewrite(apply.right(), {}, options));
   const Truth truth =
       apply.type() == JoinType::kLeftMarkNulls ? TruthOf(filter, plan->schema()->num_fields() - 1) : Truth::kExact;
-  return Unnesting(std::move(left), std::move(right), apply.type(), apply.condition(), truth).Run();
+  auto joined = Unnesting(std::move(left), std::move(right), apply.type(), apply.condition(), truth).Run();
+  if (!joined.ok() && options.point_at) return options.point_at(joined.status(), apply.position());
+  return joined;
 }
 
 }  // namespace
@@ -475,12 +479,12 @@ arrow::Result<ExprPtr> OverMissingGroup(const expr::AggregateCall& call, ExprPtr
 arrow::Status CheckRepeatable(const plan::LogicalPlan& plan, std::string_view why) {
   using enum expr::AggregateKind;
   if (AnyExpression(plan, [](const expr::Expr& expr) { return expr.kind() == ExprKind::kCall && IsVolatile(expr); })) {
-    return MakeError(ErrorKind::kUnsupported, "{}, where random() must give the same values twice", why);
+    return MakeError(ErrorKind::kUnsupported, "not supported yet: {}, where random() must give the same values twice", why);
   }
   if (plan.kind() == PlanKind::kScan) {
     const auto& scan = static_cast<const plan::ScanNode&>(plan);
     if (!scan.source()->CanScanAgain()) {
-      return MakeError(ErrorKind::kUnsupported, "{}, which reads \"{}\" twice: it can be read only once", why, scan.table_name());
+      return MakeError(ErrorKind::kUnsupported, "not supported yet: {}, which reads \"{}\" twice: it can be read only once", why, scan.table_name());
     }
   }
   if (plan.kind() == PlanKind::kAggregate) {
@@ -489,7 +493,7 @@ arrow::Status CheckRepeatable(const plan::LogicalPlan& plan, std::string_view wh
                                                        call.kind == kArrayAgg || call.kind == kStringAgg);
       // Sums of floats depend on their order in the last digits.
       if (any_order || (arrow::is_floating(call.type->id()) && call.kind != kMin && call.kind != kMax)) {
-        return MakeError(ErrorKind::kUnsupported, "{}, where an aggregate must give the same values twice: {}", why,
+        return MakeError(ErrorKind::kUnsupported, "not supported yet: {}, where an aggregate must give the same values twice: {}", why,
                          call.ToString());
       }
     }
@@ -498,6 +502,6 @@ arrow::Status CheckRepeatable(const plan::LogicalPlan& plan, std::string_view wh
   return arrow::Status::OK();
 }
 
-arrow::Result<PlanPtr> Decorrelate(const PlanPtr& plan, const OptimizerOptions&) { return Rewrite(plan, {}); }
+arrow::Result<PlanPtr> Decorrelate(const PlanPtr& plan, const OptimizerOptions& options) { return Rewrite(plan, {}, options); }
 
 }  // namespace icebound::optimizer

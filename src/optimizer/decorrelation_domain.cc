@@ -274,7 +274,7 @@ class DomainPlan {
     ARROW_ASSIGN_OR_RAISE(const PlanPtr child, Push(input));
     if (limit == 0) return EmptyPlan(child->schema());
     if (limit != 1 || offset > 0) {
-      return MakeError(ErrorKind::kUnsupported, "{} in a correlated subquery",
+      return MakeError(ErrorKind::kUnsupported, "not supported yet: {} in a correlated subquery",
                        offset > 0 ? "OFFSET" : "LIMIT of more than one row");
     }
     const int width = Width(*input);

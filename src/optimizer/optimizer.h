@@ -22,6 +22,7 @@
 #include <arrow/result.h>
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ struct OptimizerOptions {
   arrow::MemoryPool* pool = nullptr;  ///< required: constant folding evaluates expressions
   int64_t statement_time_us = 0;      ///< now(), as when running
   std::set<std::string, std::less<>> disabled_rules;
+
+  /// Points an error at the SQL text; without it errors have no position.
+  std::function<arrow::Status(const arrow::Status& error, expr::TextPosition position)> point_at;
 };
 
 /// The names of the rules in the order they run; a rule that runs twice is named once.

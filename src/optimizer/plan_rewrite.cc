@@ -138,7 +138,7 @@ arrow::Result<PlanPtr> RewriteExpressions(const PlanPtr& plan, const ExprRewrite
       expr::JoinCondition condition = apply.condition();
       ARROW_ASSIGN_OR_RAISE(const bool changed, RewriteCondition(&condition, rewrite));
       if (!changed) return plan;
-      return std::make_shared<plan::ApplyNode>(apply.left(), apply.right(), apply.type(), std::move(condition));
+      return std::make_shared<plan::ApplyNode>(apply.left(), apply.right(), apply.type(), std::move(condition), apply.position());
     }
     case PlanKind::kLimit:
     case PlanKind::kUnionAll:

@@ -16,6 +16,7 @@
 #include "session/query_result.h"
 #include "session/session_impl.h"
 #include "sql/parse_cost.h"
+#include "sql/sql_error.h"
 
 namespace icebound {
 namespace {
@@ -123,9 +124,14 @@ arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, co
   options.offset_in_whole = part.offset;
   options.statement_bytes_max = kStatementBytesMax;
   ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(part.text, catalog_, options));
-  if (bound.kind == sql::StatementKind::kCreateView || bound.kind == sql::StatementKind::kDropView) return bound;
-  ARROW_ASSIGN_OR_RAISE(bound.plan,
-                        optimizer::Optimize(bound.plan, {.pool = options.pool, .statement_time_us = options.statement_time_us}));
+  if (bound.kind == sql::StatementKind::kDropView) return bound;
+  const sql::SourceText source = script.empty() ? sql::SourceText(part.text) : sql::SourceText(script, part.offset, part.text);
+  optimizer::OptimizerOptions rules{.pool = options.pool, .statement_time_us = options.statement_time_us};
+  rules.point_at = [&source](const arrow::Status& error, expr::TextPosition at) { return source.Position(error, at.offset); };
+  ARROW_ASSIGN_OR_RAISE(plan::PlanPtr optimized, optimizer::Optimize(bound.plan, rules));
+  // A view is kept as it was bound, for the statements that use it; what cannot be done with it is said now, where its text is.
+  if (bound.kind == sql::StatementKind::kCreateView) return bound;
+  bound.plan = std::move(optimized);
   const int64_t plan_bytes = sql::PlanBytesMax(parse_bytes);
   ARROW_RETURN_NOT_OK(heap.ResizeTo(plan_bytes >= kSmallPlanBytes ? plan_bytes : 0));
   return bound;

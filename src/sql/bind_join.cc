@@ -103,7 +103,7 @@ Binder::FromItem Binder::Combine(JoinSides sides, expr::JoinCondition condition)
   joined.tables = JoinedTables(std::move(sides.left.tables), sides.right.tables, Width(sides.left.plan));
   if (sides.lateral) {
     joined.plan = std::make_shared<plan::ApplyNode>(std::move(sides.left.plan), std::move(sides.right.plan), sides.type,
-                                                    std::move(condition));
+                                                    std::move(condition), expr::TextPosition{sides.offset});
   } else {
     joined.plan = std::make_shared<plan::JoinNode>(std::move(sides.left.plan), std::move(sides.right.plan), sides.type,
                                                    std::move(condition));

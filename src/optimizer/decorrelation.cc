@@ -484,7 +484,8 @@ arrow::Status CheckRepeatable(const plan::LogicalPlan& plan, std::string_view wh
   if (plan.kind() == PlanKind::kScan) {
     const auto& scan = static_cast<const plan::ScanNode&>(plan);
     if (!scan.source()->CanScanAgain()) {
-      return MakeError(ErrorKind::kUnsupported, "not supported yet: {}, which reads \"{}\" twice: it can be read only once", why, scan.table_name());
+      return MakeError(ErrorKind::kUnsupported, "not supported yet: {}, which reads \"{}\" twice: it can be read only once", why,
+                       scan.table_name());
     }
   }
   if (plan.kind() == PlanKind::kAggregate) {
@@ -493,8 +494,8 @@ arrow::Status CheckRepeatable(const plan::LogicalPlan& plan, std::string_view wh
                                                        call.kind == kArrayAgg || call.kind == kStringAgg);
       // Sums of floats depend on their order in the last digits.
       if (any_order || (arrow::is_floating(call.type->id()) && call.kind != kMin && call.kind != kMax)) {
-        return MakeError(ErrorKind::kUnsupported, "not supported yet: {}, where an aggregate must give the same values twice: {}", why,
-                         call.ToString());
+        return MakeError(ErrorKind::kUnsupported, "not supported yet: {}, where an aggregate must give the same values twice: {}",
+                         why, call.ToString());
       }
     }
   }

@@ -148,7 +148,7 @@ arrow::Result<std::unique_ptr<Result>> SessionImpl::SqlInScript(std::string_view
     statement->set_root(MakeExplainRows(statement->mutable_context(), shown));
   } else if (bound.kind == sql::StatementKind::kCreateView || bound.kind == sql::StatementKind::kDropView) {
     kind = ResultKind::kDefinition;
-    DefineViews(bound);
+    ARROW_RETURN_NOT_OK(DefineViews(bound, sql::PlanBytesMax(sql::ParseBytesMax(part.text))));
     ARROW_ASSIGN_OR_RAISE(auto root, planner::PlanOperators(*NoRows(), statement->mutable_context(), catalog_.file_systems()));
     statement->set_root(std::move(root));
   } else {
@@ -160,14 +160,15 @@ arrow::Result<std::unique_ptr<Result>> SessionImpl::SqlInScript(std::string_view
   return std::make_unique<QueryResult>(shared_from_this(), std::move(statement), kind);
 }
 
-void SessionImpl::DefineViews(const sql::BoundStatement& bound) {
+arrow::Status SessionImpl::DefineViews(const sql::BoundStatement& bound, int64_t plan_bytes) {
   for (const std::vector<std::string>& name : bound.views) {
     if (bound.kind == sql::StatementKind::kCreateView) {
-      catalog_.SetView(name, bound.plan);
+      ARROW_RETURN_NOT_OK(catalog_.SetView(name, bound.plan, plan_bytes));
     } else {
       catalog_.DropView(name);
     }
   }
+  return arrow::Status::OK();
 }
 
 arrow::Result<std::vector<ScriptStatement>> SessionImpl::SplitStatements(std::string_view text) const {

@@ -50,7 +50,7 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
                                           Statement* statement);
   /// Text that shows the plan of `bound`, or with analyze runs it and adds what its operators did.
   arrow::Result<std::string> ExplainBound(const sql::BoundStatement& bound, bool analyze, Statement* statement);
-  void DefineViews(const sql::BoundStatement& bound);
+  arrow::Status DefineViews(const sql::BoundStatement& bound, int64_t plan_bytes);
   std::unique_ptr<Statement> NewStatement();
 
   SessionResources resources_;

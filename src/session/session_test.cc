@@ -242,6 +242,27 @@ TEST_F(SessionTest, LongStatementsFitASmallLimit) {
   EXPECT_EQ(GetErrorKind(session->Sql(numbers + ")").status()), ErrorKind::kMemoryLimit);
 }
 
+TEST_F(SessionTest, ViewsAreChargedAsLongAsTheyAreThere) {
+  const auto session = Open();
+  const auto run = [&](const std::string& text) { return session->Sql(text).status(); };
+  std::string values = "(0)";
+  for (int i = 1; i < 5000; ++i) values += fmt::format(",({})", i);
+  ASSERT_TRUE(run("CREATE VIEW v AS VALUES " + values).ok());
+  const int64_t one = session->metrics().reserved_bytes;
+  ASSERT_TRUE(run("CREATE OR REPLACE VIEW v AS VALUES " + values).ok());
+  ASSERT_TRUE(run("CREATE VIEW w AS VALUES " + values).ok());
+  const int64_t two = session->metrics().reserved_bytes;
+  EXPECT_GT(two, one + (int64_t{1} << 20));
+  ASSERT_TRUE(run("DROP VIEW v, w").ok());
+  EXPECT_LT(session->metrics().reserved_bytes, two - (int64_t{2} << 20));
+  // More than there is memory for is refused, and what was there stays.
+  arrow::Status status;
+  int views = 0;
+  while (status.ok() && views < 1000) status = run(fmt::format("CREATE VIEW v{} AS VALUES {}", views++, values));
+  EXPECT_EQ(GetErrorKind(status), ErrorKind::kMemoryLimit) << views;
+  EXPECT_TRUE(run("SELECT * FROM v0").ok());
+}
+
 TEST_F(SessionTest, AResultSaysWhatItIs) {
   auto session = Open();
   const auto kind_of = [&](const std::string& sql) {

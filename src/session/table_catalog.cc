@@ -67,9 +67,13 @@ arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveName(cons
   return MakeError(ErrorKind::kNotFound, "relation \"{}\" does not exist", name);
 }
 
-void TableCatalog::SetView(const std::vector<std::string>& parts, plan::PlanPtr plan) {
+arrow::Status TableCatalog::SetView(const std::vector<std::string>& parts, plan::PlanPtr plan, int64_t plan_bytes) {
   std::lock_guard lock(mutex_);
-  views_[DottedName(parts)] = std::move(plan);
+  if (view_consumer_ == nullptr) view_consumer_ = resources_.ledger->AddConsumer("views");
+  View view{std::move(plan), memory::Reservation(view_consumer_.get())};
+  ARROW_RETURN_NOT_OK(view.heap.ResizeTo(plan_bytes));
+  views_[DottedName(parts)] = std::move(view);
+  return arrow::Status::OK();
 }
 
 void TableCatalog::DropView(const std::vector<std::string>& parts) {
@@ -80,7 +84,7 @@ void TableCatalog::DropView(const std::vector<std::string>& parts) {
 plan::PlanPtr TableCatalog::ResolveView(const std::vector<std::string>& parts) {
   std::lock_guard lock(mutex_);
   const auto found = views_.find(DottedName(parts));
-  return found != views_.end() ? found->second : nullptr;
+  return found != views_.end() ? found->second.plan : nullptr;
 }
 
 arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveCsv(
@@ -101,7 +105,7 @@ std::vector<std::string> TableCatalog::TableNames() const {
   std::lock_guard lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, table] : tables_) names.push_back(name);
-  for (const auto& [name, plan] : views_) names.push_back(name);
+  for (const auto& [name, view] : views_) names.push_back(name);
   return names;
 }
 

@@ -32,8 +32,8 @@ class TableCatalog final : public plan::TableResolver {
   arrow::Result<std::shared_ptr<plan::TableSource>> OpenParquet(const std::string& path, const ParquetReadOptions& options);
   arrow::Result<std::shared_ptr<plan::TableSource>> OpenCsv(const std::string& path, const CsvReadOptions& options);
 
-  /// Adds or replaces, or forgets, a view.
-  void SetView(const std::vector<std::string>& parts, plan::PlanPtr plan);
+  /// Adds or replaces, or forgets, a view. Its plan takes `plan_bytes` of heap, which are charged as long as it is there.
+  arrow::Status SetView(const std::vector<std::string>& parts, plan::PlanPtr plan, int64_t plan_bytes);
   void DropView(const std::vector<std::string>& parts);
 
   arrow::Result<std::shared_ptr<plan::TableSource>> ResolveName(const std::vector<std::string>& parts) override;
@@ -45,10 +45,16 @@ class TableCatalog final : public plan::TableResolver {
   std::vector<std::string> TableNames() const override;
 
  private:
+  struct View {
+    plan::PlanPtr plan;
+    memory::Reservation heap;
+  };
+
   const SessionResources& resources_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<plan::TableSource>> tables_;  // guarded by mutex_
-  std::map<std::string, plan::PlanPtr> views_;                        // guarded by mutex_
+  std::unique_ptr<memory::MemoryConsumer> view_consumer_;             // guarded by mutex_; made for the first view
+  std::map<std::string, View> views_;                                 // guarded by mutex_
   io::StorageProperties properties_;                                  // guarded by mutex_
   bool properties_changed_ = true;                                    // guarded by mutex_
   // All that were ever made: tables opened through an earlier one keep using it. Guarded by mutex_.

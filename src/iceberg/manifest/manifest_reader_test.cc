@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Manifests put together byte by byte after the specification, without our own writer. tests/interop reads those of other writers.
+// Manifests put together byte by byte after the specification, without our own writer. tests/interop reads those of other
+// writers.
 #include "iceberg/manifest/manifest_reader.h"
 
 #include <gmock/gmock.h>
@@ -435,10 +436,13 @@ constexpr char kListV1[] = R"({"type": "record", "name": "manifest_file", "field
 constexpr char kListV3[] = R"({"type": "record", "name": "manifest_file", "fields": [
     {"name": "manifest_path", "type": "string", "field-id": 500}, {"name": "manifest_length", "type": "long", "field-id": 501},
     {"name": "partition_spec_id", "type": "int", "field-id": 502}, {"name": "content", "type": "int", "field-id": 517},
-    {"name": "sequence_number", "type": "long", "field-id": 515}, {"name": "min_sequence_number", "type": "long", "field-id": 516},
+    {"name": "sequence_number", "type": "long", "field-id": 515},
+    {"name": "min_sequence_number", "type": "long", "field-id": 516},
     {"name": "added_snapshot_id", "type": "long", "field-id": 503}, {"name": "added_files_count", "type": "int", "field-id": 504},
-    {"name": "existing_files_count", "type": "int", "field-id": 505}, {"name": "deleted_files_count", "type": "int", "field-id": 506},
-    {"name": "added_rows_count", "type": "long", "field-id": 512}, {"name": "existing_rows_count", "type": "long", "field-id": 513},
+    {"name": "existing_files_count", "type": "int", "field-id": 505},
+    {"name": "deleted_files_count", "type": "int", "field-id": 506},
+    {"name": "added_rows_count", "type": "long", "field-id": 512},
+    {"name": "existing_rows_count", "type": "long", "field-id": 513},
     {"name": "deleted_rows_count", "type": "long", "field-id": 514},
     {"name": "partitions", "field-id": 507, "type": ["null", {"type": "array", "element-id": 508, "items":
        {"type": "record", "name": "r508", "fields": [{"name": "contains_null", "type": "boolean", "field-id": 509},

@@ -59,7 +59,7 @@ arrow::Status BlockCursor::CheckCount(int64_t count, int64_t min_item_bytes) {
                      count, min_item_bytes, left());
   }
   if (count > kMaxItemsOfNothing - items_of_nothing_) {
-    return MakeError(ErrorKind::kCorruptData, "{} items that take no bytes: a block may hold at most {}", count,
+    return MakeError(ErrorKind::kCorruptData, "{} items that take no bytes: a file may hold at most {}", count,
                      kMaxItemsOfNothing);
   }
   items_of_nothing_ += count;

@@ -36,18 +36,21 @@ inline int EncodeVarint(uint64_t value, uint8_t* out) {
 }
 inline int EncodeLong(int64_t value, uint8_t* out) { return EncodeVarint(ZigzagEncode(value), out); }
 
-/// Items (records of a block, elements of an array) that take no bytes at all, in one block. No real file has many: a record of
-/// nothing but nulls. Without a bound a count of 2^62 would be a loop without end.
-constexpr int64_t kMaxItemsOfNothing = int64_t{1} << 20;
+/// Items (records, elements of an array) that take no bytes at all, in one file. No real file has many: a record of nothing but
+/// nulls. Without a bound a count of 2^62 would be a loop without end.
+constexpr int64_t kMaxItemsOfNothing = int64_t{1} << 22;
 
 /// Not thread safe. The bytes must outlive it.
 class BlockCursor {
  public:
   BlockCursor() = default;
-  BlockCursor(const uint8_t* data, int64_t size) : begin_(data), at_(data), end_(data + size) {}
+  /// `items_of_nothing` is that of the cursor of the block before.
+  BlockCursor(const uint8_t* data, int64_t size, int64_t items_of_nothing = 0)
+      : begin_(data), at_(data), end_(data + size), items_of_nothing_(items_of_nothing) {}
 
   int64_t offset() const { return at_ - begin_; }
   int64_t left() const { return end_ - at_; }
+  int64_t items_of_nothing() const { return items_of_nothing_; }
   /// Whether a value was refused because the bytes end inside it: with more bytes it may be right.
   bool ran_out() const { return ran_out_; }
 

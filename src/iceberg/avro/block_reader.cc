@@ -204,7 +204,7 @@ arrow::Status BlockReader::LoadBlock() {
                      frame.data_offset + frame.data_bytes);
   }
   ARROW_ASSIGN_OR_RAISE(const auto plain, codec_->Decompress(bytes.first(static_cast<size_t>(frame.data_bytes))));
-  cursor_ = CursorOf(plain);
+  cursor_ = BlockCursor(plain.data(), static_cast<int64_t>(plain.size()), cursor_.items_of_nothing());
   ARROW_RETURN_NOT_OK(cursor_.CheckCount(frame.records, schema_->root().min_bytes));
   offset_ = frame.next_offset();
   records_left_ = frame.records;

@@ -233,8 +233,11 @@ TEST_F(AvroRecordReaderTest, ValuesOfTheWrongTypeAreSaid) {
 }
 
 TEST_F(AvroRecordReaderTest, CountsWithoutBytesAreBounded) {
-  const std::string nothing = R"({"type":"record","name":"r","fields":[{"name":"n","type":"null","field-id":0}]})";
+  const std::string nothing = R"({"type":"record","name":"r","fields":[{"name":"n","type":"null"}]})";
   EXPECT_THAT(Error(Header(nothing) + Block(int64_t{1} << 62, "")), HasSubstr("take no bytes"));
+  std::string many = Header(nothing);
+  for (int64_t left = kMaxItemsOfNothing; left >= 0; left -= kMaxItemsOfNothing / 16) many += Block(kMaxItemsOfNothing / 16, "");
+  EXPECT_THAT(Error(many), HasSubstr("take no bytes"));
   const std::string array = R"({"type":"record","name":"r","fields":[{"name":"n","type":{"type":"array","items":"null"}}]})";
   EXPECT_THAT(Error(Header(array) + Block(1, Bytes().Long(int64_t{1} << 62).Long(0).text())), HasSubstr("take no bytes"));
   const std::string longs = R"({"type":"record","name":"r","fields":[{"name":"n","type":{"type":"array","items":"long"}}]})";

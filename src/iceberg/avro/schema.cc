@@ -120,9 +120,12 @@ bool Node::is_nullable() const {
 
 std::string ToString(const Node& node) {
   if (node.type == Type::kUnion) {
+    constexpr size_t kShown = 8;
     std::string text = "[";
-    for (const Node* branch : node.branches) {
-      if (text.size() > 1) text += ", ";
+    for (size_t i = 0; i < node.branches.size(); ++i) {
+      if (i > 0) text += ", ";
+      if (i == kShown) return text + "...]";
+      const Node* branch = node.branches[i];
       text += branch->type == Type::kUnion ? "union" : ToString(*branch);
     }
     return text + "]";

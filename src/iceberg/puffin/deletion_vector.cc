@@ -176,8 +176,21 @@ arrow::Status DeletionVector::ParseVector(std::span<const uint8_t> bytes) {
     bytes = bytes.subspan(kKeyBytes + used);
   }
   if (!bytes.empty()) return Bad("{} bytes stand behind the last bitmap", bytes.size());
+  return ReleaseSpare();
+}
+
+arrow::Status DeletionVector::ReleaseSpare() {
   bound_bytes_ = MeasureBytes();
-  return arrow::Status::OK();
+  return reservation_.ResizeTo(bound_bytes_);
+}
+
+arrow::Status DeletionVector::Compact() {
+  ARROW_RETURN_NOT_OK(ReserveMore(kConversionBytes));
+  for (const Part& part : parts_) {
+    roaring_bitmap_run_optimize(part.bitmap);
+    roaring_bitmap_shrink_to_fit(part.bitmap);
+  }
+  return ReleaseSpare();
 }
 
 arrow::Status DeletionVector::AddPart(uint32_t key, std::span<const uint8_t> bytes, size_t* used) {
@@ -285,9 +298,8 @@ int64_t DeletionVector::Positions(int64_t from, std::span<int64_t> out) const {
 
 arrow::Result<std::shared_ptr<arrow::Buffer>> DeletionVector::Serialize() {
   size_t vector_bytes = kCountBytes;
-  ARROW_RETURN_NOT_OK(ReserveMore(kConversionBytes));
+  ARROW_RETURN_NOT_OK(Compact());
   for (const Part& part : parts_) {
-    roaring_bitmap_run_optimize(part.bitmap);
     vector_bytes += kKeyBytes + roaring_bitmap_portable_size_in_bytes(part.bitmap);
   }
   const size_t body_bytes = kMagic.size() + vector_bytes;

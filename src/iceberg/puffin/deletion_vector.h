@@ -65,7 +65,10 @@ class DeletionVector {
   /// Fills `out` with the positions from `from` on, rising; returns how many there were.
   int64_t Positions(int64_t from, std::span<int64_t> out) const;
 
-  /// The blob. (Runs of positions are packed, here and in memory.)
+  /// Packs runs of positions and gives back what is reserved beyond the need: for vectors that are kept.
+  arrow::Status Compact();
+
+  /// The blob, of the vector as Compact leaves it.
   arrow::Result<std::shared_ptr<arrow::Buffer>> Serialize();
 
   /// What is reserved for it now.
@@ -84,6 +87,7 @@ class DeletionVector {
   /// Makes room for at most `bytes` more of bitmaps.
   arrow::Status ReserveMore(int64_t bytes);
   int64_t MeasureBytes() const;
+  arrow::Status ReleaseSpare();
   void Free();
 
   memory::MemoryConsumer* consumer_;

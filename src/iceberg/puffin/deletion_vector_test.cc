@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -248,6 +249,20 @@ TEST_F(DeletionVectorTest, MemoryIsReservedAndGivenBack) {
     EXPECT_EQ(moved.cardinality(), 65536);
   }
   EXPECT_EQ(consumer_->reserved_bytes(), 0);
+  {
+    // A small vector that is kept costs little, however it came to be.
+    DeletionVector added = Of({1, 2, 3, 100});
+    ASSERT_TRUE(added.Compact().ok());
+    const DeletionVector parsed = Parse((*added.Serialize())->ToString()).ValueOrDie();
+    EXPECT_LT(added.reserved_bytes(), 2048);
+    EXPECT_LT(parsed.reserved_bytes(), 2048);
+    std::vector<int64_t> run(1000000);
+    std::iota(run.begin(), run.end(), 0);
+    DeletionVector runs = Of(run);
+    EXPECT_GT(runs.reserved_bytes(), 100000);
+    ASSERT_TRUE(runs.Compact().ok());
+    EXPECT_LT(runs.reserved_bytes(), 8192);
+  }
   const auto other = ledger_->AddConsumer("other");
   ASSERT_TRUE(other->Reserve(ledger_->granted_bytes() - (2 << 20)).ok());
   DeletionVector vector(consumer_.get());

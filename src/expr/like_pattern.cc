@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/like_pattern.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstdint>
 #include <cstring>
 
 #include "base/error.h"
@@ -30,47 +27,6 @@ LikePrefix PrefixOfLike(std::string_view pattern, std::string_view escape) {
   prefix.is_whole = true;
   return prefix;
 }
-
-namespace {
-
-using ByteVector = uint8_t __attribute__((vector_size(16)));
-using WordVector = uint64_t __attribute__((vector_size(16)));
-constexpr size_t kStep = sizeof(ByteVector);
-
-ByteVector LoadBytes(const char* bytes) {
-  ByteVector vector;
-  std::memcpy(&vector, bytes, sizeof(vector));
-  return vector;
-}
-
-/// Where `piece` is in `text` from `from` on, behind which it has room: sixteen places at once are tested for its first and last
-/// byte, and compared where both are right. For texts of some dozen bytes this is faster than memmem, which has more to prepare.
-size_t FindText(std::string_view text, size_t from, std::string_view piece) {
-  const size_t last = piece.size() - 1;
-  const char* begin = text.data();
-  const size_t places = text.size() - last;  // from `from` on
-  if (piece.size() < 2 || places < from + kStep) {
-    const void* found = memmem(begin + from, text.size() - from, piece.data(), piece.size());
-    return found == nullptr ? std::string_view::npos : static_cast<size_t>(static_cast<const char*>(found) - begin);
-  }
-  const ByteVector first_byte = ByteVector{} + static_cast<uint8_t>(piece.front());
-  const ByteVector last_byte = ByteVector{} + static_cast<uint8_t>(piece.back());
-  for (size_t at = from;; at = std::min(at + kStep, places - kStep)) {
-    const auto fits =
-        reinterpret_cast<WordVector>((LoadBytes(begin + at) == first_byte) & (LoadBytes(begin + at + last) == last_byte));
-    for (size_t half = 0; half < 2; ++half) {
-      for (uint64_t word = fits[half]; word != 0;) {
-        const auto byte = static_cast<size_t>(std::countr_zero(word)) / 8;
-        const size_t place = at + half * 8 + byte;
-        if (std::memcmp(begin + place, piece.data(), piece.size()) == 0) return place;
-        word &= ~(uint64_t{0xFF} << (byte * 8));
-      }
-    }
-    if (at + kStep >= places) return std::string_view::npos;
-  }
-}
-
-}  // namespace
 
 arrow::Result<LikeMatcher> LikeMatcher::Make(std::string_view pattern, std::string_view escape) {
   if (CountCharacters(escape) > 1) {
@@ -132,9 +88,9 @@ bool LikeMatcher::Find(const Piece& piece, std::string_view text, size_t from, s
       return true;
     }
     if (from + piece.literal.size() > text.size()) return false;
-    const size_t found = FindText(text, from, piece.literal);
-    if (found == std::string_view::npos) return false;
-    *end = found + piece.literal.size();
+    const void* found = memmem(text.data() + from, text.size() - from, piece.literal.data(), piece.literal.size());
+    if (found == nullptr) return false;
+    *end = static_cast<const char*>(found) - text.data() + piece.literal.size();
     return true;
   }
   for (size_t at = from; at < text.size(); at += CharacterBytes(text, at)) {

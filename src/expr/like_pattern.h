@@ -4,7 +4,7 @@
 //
 // A pattern is cut at its % into pieces. The first piece is tied to the start of the text and the last to its end; each piece
 // between is looked for after the one before, and the leftmost place is always as good as any other. So matching never
-// backtracks: it costs the length of the text, with a search for the first and last byte of pieces without _.
+// backtracks: it costs the length of the text, with memmem doing the search for pieces without _.
 #pragma once
 
 #include <arrow/result.h>

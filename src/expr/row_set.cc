@@ -3,13 +3,11 @@
 
 #include <arrow/array/util.h>
 #include <arrow/compute/api_vector.h>
+#include <arrow/util/bit_block_counter.h>
 #include <arrow/util/bit_util.h>
 #include <arrow/util/bitmap_ops.h>
+#include <arrow/util/bitmap_reader.h>
 #include <arrow/util/checked_cast.h>
-
-#include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "base/error.h"
 #include "expr/cast.h"
@@ -46,40 +44,25 @@ arrow::Result<Datum> Normalize(const Datum& value, const EvalContext& context, a
   return ToLogical(value, context, exec);
 }
 
-/// `count` bits (up to 64) from bit `first`; the others are clear.
-uint64_t LoadBits(const uint8_t* bits, int64_t first, int64_t count) {
-  const uint8_t* bytes = bits + first / 8;
-  const auto shift = static_cast<int>(first % 8);
-  const int64_t spanned_bytes = (shift + count + 7) / 8;
-  uint64_t word = 0;
-  std::memcpy(&word, bytes, static_cast<size_t>(std::min<int64_t>(8, spanned_bytes)));
-  word >>= shift;
-  if (spanned_bytes > 8) word |= static_cast<uint64_t>(bytes[8]) << (64 - shift);
-  return count == 64 ? word : word & ((uint64_t{1} << count) - 1);
-}
-
 /// Writes the numbers of the bits that are `wanted`, and returns how many. Words of one kind are the rule, and cost next to
-/// nothing; in mixed ones each bit is written and then kept or not, without a branch, unless few are wanted.
+/// nothing; in mixed ones each bit's number is written and then kept or not, without a branch.
 int64_t CollectPositions(const uint8_t* bits, int64_t offset, int64_t num_rows, bool wanted, int32_t* out) {
-  constexpr int kFewBits = 16;
+  arrow::internal::BitBlockCounter words(bits, offset, num_rows);
   int64_t count = 0;
-  for (int64_t row = 0; row < num_rows; row += 64) {
-    const int64_t rows = std::min<int64_t>(64, num_rows - row);
-    const uint64_t all = rows == 64 ? ~uint64_t{0} : (uint64_t{1} << rows) - 1;
-    uint64_t word = LoadBits(bits, offset + row, rows);
-    if (!wanted) word ^= all;
-    const auto first = static_cast<int32_t>(row);
-    if (word == all) {
-      for (int32_t i = 0; i < rows; ++i) out[count + i] = first + i;
-      count += rows;
-    } else if (std::popcount(word) <= kFewBits) {
-      for (; word != 0; word &= word - 1) out[count++] = first + std::countr_zero(word);
-    } else {
-      for (int32_t i = 0; i < rows; ++i) {
-        out[count] = first + i;
-        count += static_cast<int64_t>(word >> i & 1);
+  for (int64_t row = 0; row < num_rows;) {
+    const arrow::internal::BitBlockCount word = words.NextWord();
+    if (wanted ? word.AllSet() : word.NoneSet()) {
+      for (int64_t i = 0; i < word.length; ++i) out[count + i] = static_cast<int32_t>(row + i);
+      count += word.length;
+    } else if (wanted ? !word.NoneSet() : !word.AllSet()) {
+      arrow::internal::BitmapReader reader(bits, offset + row, word.length);
+      for (int64_t i = 0; i < word.length; ++i) {
+        out[count] = static_cast<int32_t>(row + i);
+        count += reader.IsSet() == wanted ? 1 : 0;
+        reader.Next();
       }
     }
+    row += word.length;
   }
   return count;
 }

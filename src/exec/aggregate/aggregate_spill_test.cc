@@ -318,7 +318,7 @@ TEST(AggregateSpill, WaitingGroupsAreGivenUp) {
   World world(40 * kMiB, 2);
   {
     const auto schema = arrow::schema({arrow::field("k", arrow::int64())});
-    auto child = std::make_unique<MadeBatches>(&world.context, schema, 100, 2, [&](int64_t index) {
+    auto child = std::make_unique<MadeBatches>(&world.context, schema, 200, 2, [&](int64_t index) {
       return arrow::RecordBatch::Make(schema, 2000, {Int64s(2000, [&](int64_t i) { return index * 2000 + i; })});
     });
     AggregateCase query(schema);
@@ -335,7 +335,7 @@ TEST(AggregateSpill, WaitingGroupsAreGivenUp) {
     ASSERT_OK_AND_ASSIGN(const auto output, sort::test::Drain(stream.get()));
     int64_t rows = 0;
     for (const auto& batch : output) rows += batch->num_rows();
-    EXPECT_EQ(rows, 200000);
+    EXPECT_EQ(rows, 400000);
     other->Release(other->reserved_bytes());
   }
   world.ExpectNothingHeld();

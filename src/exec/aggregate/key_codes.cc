@@ -2,11 +2,13 @@
 #include "exec/aggregate/key_codes.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <optional>
 
 #include "exec/aggregate/state.h"
 #include "row/column_block.h"
+#include "row/hash.h"
 
 namespace icebound::exec::aggregate {
 namespace {
@@ -103,8 +105,7 @@ int ShortTexts::NumberOf(std::string_view text) {
     head = LoadAs<uint8_t>(begin);
     tail = static_cast<uint64_t>(LoadAs<uint8_t>(begin + bytes / 2)) << 8 | LoadAs<uint8_t>(begin + bytes - 1);
   }
-  const uint64_t mixed = (head ^ (tail << 29 | tail >> 35) ^ bytes) * 0x9E3779B97F4A7C15ULL;
-  for (size_t at = mixed >> 58;; at = (at + 1) % kSlots) {
+  for (size_t at = row::Mix(head + std::rotl(tail, 29) + bytes) % kSlots;; at = (at + 1) % kSlots) {
     Slot& slot = slots_[at];
     if (slot.head == head && slot.tail == tail && slot.bytes == bytes && slot.number != kNone) return slot.number;
     if (slot.number != kNone) continue;

@@ -32,6 +32,10 @@ void CollectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* l
   for (const parquet::arrow::SchemaField& child : field.children) CollectLeaves(child, leaves);
 }
 
+/// A page is wide when it is larger than this, and than this part of what a scan may hold.
+constexpr int64_t kMinWidePageBytes = 4 << 20;
+constexpr int64_t kWidePagePart = 16;
+
 }  // namespace
 
 template <typename Body>
@@ -268,7 +272,17 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetRowGroupReader::Next()
   }
   std::shared_ptr<arrow::RecordBatch> batch = std::move(ready_.front());
   ready_.pop_front();
+  // The values of a page that has been read are in the batch now. Where it is wide, it must not be held beside them: the row
+  // group is opened again behind it.
+  if (ready_.empty() && batch_rows_ == 0 && HoldsDoneWidePage()) columns_.clear();
   return batch;
+}
+
+bool ParquetRowGroupReader::HoldsDoneWidePage() const {
+  const int64_t wide_bytes = std::max(kMinWidePageBytes, consumer_->share_bytes() / kWidePagePart);
+  return std::any_of(columns_.begin(), columns_.end(), [wide_bytes](const Column& column) {
+    return column.flat != nullptr && column.flat->done_page_bytes() > wide_bytes;
+  });
 }
 
 arrow::Result<bool> ParquetRowGroupReader::Recover(const arrow::Status& status, int64_t rows) {

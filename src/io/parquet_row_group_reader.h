@@ -122,6 +122,7 @@ class ParquetRowGroupReader {
   arrow::Result<bool> TryWithLess(int64_t rows);
   bool IsBatchFull() const;
   int64_t BatchBytes() const;
+  bool HoldsDoneWidePage() const;
   arrow::Status Flush();
   void DropBatch();
   void Emit(int64_t rows, const arrow::ChunkedArrayVector& columns);

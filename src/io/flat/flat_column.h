@@ -72,6 +72,9 @@ class FlatColumn {
   /// The dictionary's values and, behind them, a NULL.
   arrow::Result<std::shared_ptr<arrow::Array>> DictionaryAndNull();
 
+  /// Bytes of the page it holds although its last row was in the window; 0 when there are more rows in it.
+  int64_t done_page_bytes() const { return page_ != nullptr && row_ >= page_end_ ? page_->size() : 0; }
+
   /// A page has an encoding that the metadata did not mention and this class does not know.
   bool is_unreadable() const { return is_unreadable_; }
 

@@ -7,6 +7,8 @@
 // becomes one
 //   avro_probe positions FILE OFFSET SIZE the positions of a deletion vector, one a line
 //   avro_probe vector OUT POSITION...     the blob of a deletion vector
+//   avro_probe vectors OUT FILE POSITION...  the same for the rows of a data file, in a Puffin file
+//   avro_probe wrap IN OUT CODEC          a Puffin file whose only blob is IN, compressed (none, lz4, zstd)
 //   avro_probe puffin FILE                type, offset, length and payload (in hex) of each blob
 //
 // Memory limit: 32 MiB. A failure is one line on stderr and exit code 1.
@@ -22,6 +24,7 @@
 #include "iceberg/avro/record_reader.h"
 #include "iceberg/avro/record_writer.h"
 #include "iceberg/puffin/deletion_vector.h"
+#include "iceberg/puffin/deletion_vector_blob.h"
 #include "iceberg/puffin/puffin_file.h"
 
 namespace icebound::iceberg {
@@ -159,6 +162,39 @@ arrow::Status WriteVector(const std::string& path, const std::vector<int64_t>& p
   return output->Close();
 }
 
+/// Writes a Puffin file with what `append` appends.
+template <typename Append>
+arrow::Status WritePuffin(const std::string& path, memory::MemoryConsumer* consumer, const Append& append) {
+  ARROW_ASSIGN_OR_RAISE(const auto output, arrow::io::FileOutputStream::Open(path));
+  ARROW_ASSIGN_OR_RAISE(auto writer, puffin::PuffinWriter::Open(output.get(), path, consumer));
+  ARROW_RETURN_NOT_OK(append(writer.get()));
+  ARROW_RETURN_NOT_OK(writer->Finish({{"created-by", "avro_probe"}}));
+  return output->Close();
+}
+
+arrow::Status WriteVectors(const std::string& path, const std::string& data_file, const std::vector<int64_t>& positions,
+                           memory::MemoryConsumer* consumer) {
+  puffin::DeletionVector vector(consumer);
+  ARROW_RETURN_NOT_OK(vector.Add(positions));
+  return WritePuffin(path, consumer, [&](puffin::PuffinWriter* writer) {
+    return puffin::AppendDeletionVector(data_file, &vector, writer).status();
+  });
+}
+
+arrow::Status Wrap(const std::string& in, const std::string& out, const std::string& codec, memory::MemoryConsumer* consumer) {
+  ARROW_ASSIGN_OR_RAISE(const auto file, arrow::io::ReadableFile::Open(in));
+  ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
+  ARROW_ASSIGN_OR_RAISE(const auto bytes, file->ReadAt(0, size));
+  puffin::BlobMetadata metadata;
+  metadata.type = "bytes";
+  const auto blob_codec = codec == "lz4"    ? puffin::BlobCodec::kLz4
+                          : codec == "zstd" ? puffin::BlobCodec::kZstd
+                                            : puffin::BlobCodec::kNone;
+  return WritePuffin(out, consumer, [&](puffin::PuffinWriter* writer) {
+    return writer->Append(metadata, {bytes->data(), static_cast<size_t>(bytes->size())}, blob_codec).status();
+  });
+}
+
 arrow::Status ShowPuffin(const std::string& path, memory::MemoryConsumer* consumer) {
   ARROW_ASSIGN_OR_RAISE(const auto file, arrow::io::ReadableFile::Open(path));
   ARROW_ASSIGN_OR_RAISE(auto reader, puffin::PuffinReader::Open(file, path, consumer));
@@ -182,10 +218,15 @@ arrow::Status Run(const std::vector<std::string>& words) {
   if (count == 4 && words[0] == "positions")
     return Positions(words[1], std::stoll(words[2]), std::stoll(words[3]), consumer.get());
   if (count == 2 && words[0] == "puffin") return ShowPuffin(words[1], consumer.get());
+  if (count == 4 && words[0] == "wrap") return Wrap(words[1], words[2], words[3], consumer.get());
+  std::vector<int64_t> positions;
   if (count >= 2 && words[0] == "vector") {
-    std::vector<int64_t> positions;
     for (size_t i = 2; i < count; ++i) positions.push_back(std::stoll(words[i]));
     return WriteVector(words[1], positions, consumer.get());
+  }
+  if (count >= 3 && words[0] == "vectors") {
+    for (size_t i = 3; i < count; ++i) positions.push_back(std::stoll(words[i]));
+    return WriteVectors(words[1], words[2], positions, consumer.get());
   }
   return MakeError(ErrorKind::kInvalidInput, "see the head of avro_probe.cc");
 }

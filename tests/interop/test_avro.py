@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Avro files and deletion vectors against fastavro, zlib and pyroaring, both ways. (A program of the build reads and writes for us.)"""
+"""Avro files, Puffin files and deletion vectors against fastavro, PyIceberg, cramjam, zlib and pyroaring, both ways. (A program of the build reads and writes for us.)"""
 
 import datetime
 import decimal
@@ -12,9 +12,11 @@ import subprocess
 import uuid
 import zlib
 
+import cramjam
 import fastavro
 import pyarrow as pa
 import pytest
+from pyiceberg.table.puffin import PuffinFile
 from pyroaring import BitMap64
 
 PROBE = pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "avro_probe"
@@ -216,3 +218,33 @@ def test_puffin_footer(tmp_path):
     out.write(b"PFA1" + blob + b"PFA1" + footer + struct.pack("<II", len(footer), 0) + b"PFA1")
     (tmp_path / "f.puffin").write_bytes(out.getvalue())
     assert probe("puffin", tmp_path / "f.puffin").split() == ["deletion-vector-v1", "4", str(len(blob)), blob.hex().upper()]
+
+
+def test_pyiceberg_reads_our_vectors(tmp_path):
+    positions = [0, 3, 4, 5, 70000, 2**33]
+    probe("vectors", tmp_path / "d.puffin", "s3://bucket/a b.parquet", *positions)
+    puffin = PuffinFile((tmp_path / "d.puffin").read_bytes())
+    (blob,) = puffin.footer.blobs
+    assert (blob.type, blob.fields, blob.snapshot_id, blob.sequence_number, blob.compression_codec) == (
+        "deletion-vector-v1", [2147483645], -1, -1, None)
+    assert blob.properties == {"referenced-data-file": "s3://bucket/a b.parquet", "cardinality": str(len(positions))}
+    payload = puffin.get_blob_payload(blob)
+    assert list(BitMap64.deserialize(payload[8:-4])) == positions
+    assert probe("positions", tmp_path / "d.puffin", blob.offset, blob.length).split() == [str(p) for p in positions]
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 300_000])
+@pytest.mark.parametrize("codec", ["none", "lz4", "zstd"])
+def test_blobs_of_every_codec(tmp_path, codec, size):
+    plain = bytes(i * i // 7 % 50 for i in range(size))
+    (tmp_path / "in").write_bytes(plain)
+    probe("wrap", tmp_path / "in", tmp_path / "out.puffin", codec)
+    puffin = PuffinFile((tmp_path / "out.puffin").read_bytes())
+    (blob,) = puffin.footer.blobs
+    if codec == "lz4":
+        raw = (tmp_path / "out.puffin").read_bytes()[blob.offset:blob.offset + blob.length]
+        assert raw[4] & 8 and struct.unpack("<Q", raw[6:14])[0] == size, "the frame does not say its size"
+        assert bytes(cramjam.lz4.decompress(raw)) == plain
+    else:
+        assert puffin.get_blob_payload(blob) == plain
+    assert probe("puffin", tmp_path / "out.puffin").split()[3:] == ([plain.hex().upper()] if plain else [])

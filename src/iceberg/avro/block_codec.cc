@@ -37,7 +37,7 @@ const CodecRow& RowOf(Codec codec) { return kCodecs[static_cast<size_t>(codec)];
 
 // RFC 1951: a code of one bit repeats 258 bytes, so a byte makes 1032 at most (and a stream of no data is not empty).
 constexpr int64_t kDeflateRatio = 1032;
-// The library's own default, 9, takes twice the time for a hundredth of the bytes.
+// The library's own default, 9, takes two to four times the time for a manifest's bytes, and makes them less than 1 % smaller.
 constexpr int kDeflateLevel = 6;
 // A copy of three bytes makes 64.
 constexpr int64_t kSnappyRatio = 22;

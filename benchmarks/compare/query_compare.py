@@ -143,12 +143,14 @@ def completed(runs):
     return all(run.exit_code == 0 for run, _ in runs)
 
 
-def peer_cells(runs, ratio):
-    if not completed(runs):
-        reason = next(run.stderr.strip().splitlines()[-1:] for run, _ in runs if run.exit_code != 0)
-        print(f"{reason}", file=sys.stderr)
+def peer_cells(peer, runs, ratio):
+    """Seconds, peak and ratio of one peer; why it failed goes to the error stream."""
+    for run, _ in runs:
+        if run.exit_code != 0:
+            print(f"{PEER_NAMES[peer]}: {''.join(run.stderr.strip().splitlines()[-1:])}", file=sys.stderr)
     peak = max(run.peak_mib for run, _ in runs)
-    return f"{'' if completed(runs) else '**fails** '}{seconds_of(runs):.2f} | {peak:.0f} | {f'{ratio:.2f}' if ratio else '-'}"
+    fails = "" if completed(runs) else "**fails** "
+    return f"{fails}{seconds_of(runs):.2f} | {peak:.0f} | {f'{ratio:.2f}' if ratio else '-'}"
 
 
 def compare(name, limit, arguments, folder):
@@ -162,7 +164,7 @@ def compare(name, limit, arguments, folder):
     peak = max(run.peak_mib for run, _ in ours)
     spilled = max(run.metrics.get("spilled_bytes", 0) for run, _ in ours) / MIB
     cells = [name, limit, f"{seconds_of(ours):.2f}", f"{peak:.0f}", f"{promised_bytes(limit) / MIB:.0f}", f"{spilled:.0f}",
-             "; ".join(verdicts), *(peer_cells(runs, ratios[peer]) for peer, runs in peers.items())]
+             "; ".join(verdicts), *(peer_cells(peer, runs, ratios[peer]) for peer, runs in peers.items())]
     print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
     return {"case": name, "limit_mib": limit, "verdicts": verdicts, "peak_mib": peak, "ratios": ratios,
             "seconds": [run.seconds for run, _ in ours],

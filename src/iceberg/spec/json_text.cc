@@ -119,6 +119,22 @@ arrow::Status CheckJson(std::string_view text) {
                    check.fault_token);
 }
 
+std::string CompactJson(std::string_view value) {
+  std::string compact;
+  compact.reserve(value.size());
+  for (size_t i = 0; i < value.size();) {
+    if (IsSpace(value[i])) {
+      ++i;
+      continue;
+    }
+    const size_t end = value[i] == '"' ? StringEnd(value, i) : i + 1;
+    compact.append(value.substr(i, end - i));
+    i = end;
+  }
+  compact.shrink_to_fit();
+  return compact;
+}
+
 arrow::Result<std::string> DecodeJsonString(std::string_view value) {
   if (value.size() < 2 || value.front() != '"') {
     return MakeError(ErrorKind::kCorruptData, "a string is expected, not {}", Shown(value));
@@ -290,7 +306,7 @@ std::string JsonObject::UnknownMembers() const {
   std::string text;
   JsonWriter writer(&text);
   for (const Member& member : members_) {
-    if (!member.known) writer.RawMember(member.name, member.value);
+    if (!member.known) writer.RawMember(member.name, CompactJson(member.value));
   }
   text.shrink_to_fit();
   return text;

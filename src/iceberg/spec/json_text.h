@@ -28,6 +28,9 @@ namespace icebound::iceberg {
 /// ErrorKind::kCorruptData with line and column when `text` is not one JSON value. Its names and strings are then UTF-8.
 arrow::Status CheckJson(std::string_view text);
 
+/// The same value without blanks and line ends between its parts: what is kept of a file that was written for people to read.
+std::string CompactJson(std::string_view value);
+
 /// The text of a string value without quotes and escapes.
 arrow::Result<std::string> DecodeJsonString(std::string_view value);
 arrow::Result<int64_t> DecodeJsonInt64(std::string_view value);

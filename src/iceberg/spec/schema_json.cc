@@ -29,8 +29,8 @@ arrow::Result<Field> ParseField(std::string_view json, int depth) {
   auto doc = object.FindString("doc");
   if (!doc.ok()) return in_field(doc.status());
   field.doc = *std::move(doc);
-  if (const auto value = object.Find("initial-default")) field.initial_default = std::string(*value);
-  if (const auto value = object.Find("write-default")) field.write_default = std::string(*value);
+  if (const auto value = object.Find("initial-default")) field.initial_default = CompactJson(*value);
+  if (const auto value = object.Find("write-default")) field.write_default = CompactJson(*value);
   field.unknown_members = object.UnknownMembers();
   return field;
 }

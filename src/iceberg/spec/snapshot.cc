@@ -39,7 +39,7 @@ arrow::Status ParseSnapshotMembers(JsonObject* object, Snapshot* snapshot) {
   ARROW_ASSIGN_OR_RAISE(snapshot->key_id, object->FindString("key-id"));
   if (const auto summary = object->Find("summary")) {
     ARROW_RETURN_NOT_OK(ParseStringPairs(*summary).status());
-    snapshot->summary_json = std::string(*summary);
+    snapshot->summary_json = CompactJson(*summary);
   }
   snapshot->unknown_members = object->UnknownMembers();
   return arrow::Status::OK();

@@ -60,7 +60,7 @@ class MetadataParser {
     ARROW_ASSIGN_OR_RAISE(metadata_->last_column_id, object_.GetInt32("last-column-id"));
     if (metadata_->format_version >= 3) {
       ARROW_ASSIGN_OR_RAISE(metadata_->next_row_id, object_.GetInt64("next-row-id"));
-      metadata_->encryption_keys = std::string(object_.Find("encryption-keys").value_or(""));
+      metadata_->encryption_keys = CompactJson(object_.Find("encryption-keys").value_or(""));
     }
     if (const auto properties = object_.Find("properties")) {
       auto pairs = ParseStringPairs(*properties);

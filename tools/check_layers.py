@@ -29,10 +29,11 @@ LAYERS = {
     "iceberg/avro": {"include", "base", "memory", "iceberg/spec"},
     "iceberg/manifest": {"include", "base", "memory", "iceberg/spec", "iceberg/avro"},
     "iceberg/puffin": {"include", "base", "memory", "iceberg/spec"},
+    "iceberg/catalog": {"include", "base", "iceberg/spec"},
     "session": {"include", "base", "memory", "spill", "runtime", "row", "expr", "plan", "sql", "optimizer", "io", "exec", "planner"},
 }
 # What only one folder may touch.
-ONLY = {"parquet/": {"io"}, "pg_query": {"sql"}, "lz4": {"spill"}, "nlohmann/": {"sql", "io", "session", "iceberg/spec", "iceberg/avro"}, "roaring": {"iceberg/puffin"}}
+ONLY = {"parquet/": {"io"}, "pg_query": {"sql"}, "lz4": {"spill"}, "nlohmann/": {"sql", "io", "session", "iceberg/spec", "iceberg/avro"}, "roaring": {"iceberg/puffin"}, "sqlite3.h": {"iceberg/catalog"}, "yaml-cpp/": {"iceberg/catalog"}}
 
 MAX_SOURCE_LINES = 800
 MAX_HEADER_LINES = 400

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "expr/calendar.h"
 #include "expr/number_text.h"
+#include "expr/shown_text.h"
 
 namespace icebound::expr {
 
@@ -19,7 +20,7 @@ constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool IsAlpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 arrow::Status FieldOutOfRange(std::string_view text) {
-  return MakeError(ErrorKind::kExecution, "date/time field value out of range: \"{}\"", text);
+  return MakeError(ErrorKind::kExecution, "date/time field value out of range: \"{}\"", ShownText(text));
 }
 
 /// Walks over a text; every Take function moves on only when it succeeds.
@@ -169,7 +170,8 @@ arrow::Result<std::optional<int64_t>> TakeDate(Cursor* cursor, bool before_chris
   if (parts.year == 0 || parts.month < 1 || parts.month > 12 || parts.day < 1 || parts.day > 31) return FieldOutOfRange(text);
   if (before_christ) parts.year = 1 - parts.year;
   if (parts.day > DaysInMonth(parts.year, static_cast<int>(parts.month))) return FieldOutOfRange(text);
-  if (parts.year > 5'874'897 || parts.year < -4712) return MakeError(ErrorKind::kExecution, "date out of range: \"{}\"", text);
+  if (parts.year > 5'874'897 || parts.year < -4712)
+    return MakeError(ErrorKind::kExecution, "date out of range: \"{}\"", ShownText(text));
   return DaysFromCivil(parts.year, static_cast<int>(parts.month), static_cast<int>(parts.day));
 }
 
@@ -236,7 +238,7 @@ arrow::Result<std::optional<int64_t>> TakeZone(Cursor* cursor, std::string_view 
   if (hour < 0 || minute < 0 || second < 0 || first.size() > 4 || first.size() == 3)
     return InvalidSyntax("timestamp with time zone", text);
   if (hour > 15 || minute > 59 || second > 59)
-    return MakeError(ErrorKind::kExecution, "time zone displacement out of range: \"{}\"", text);
+    return MakeError(ErrorKind::kExecution, "time zone displacement out of range: \"{}\"", ShownText(text));
   return sign * (hour * 3600 + minute * 60 + second);
 }
 
@@ -290,7 +292,8 @@ arrow::Result<int64_t> ParseTimestamp(std::string_view text, const arrow::Timest
   const Int128 value = static_cast<Int128>(*days) * (is_nano ? kNanosPerDay : kMicrosPerDay) +
                        (is_nano ? nanos : RoundToMicros(nanos)) -
                        static_cast<Int128>(zoned ? zone_seconds.value_or(0) : 0) * (is_nano ? 1'000'000'000 : kMicrosPerSecond);
-  if (value != static_cast<int64_t>(value)) return MakeError(ErrorKind::kExecution, "timestamp out of range: \"{}\"", text);
+  if (value != static_cast<int64_t>(value))
+    return MakeError(ErrorKind::kExecution, "timestamp out of range: \"{}\"", ShownText(text));
   return static_cast<int64_t>(value);
 }
 
@@ -380,7 +383,7 @@ std::optional<DateTimeField> FieldFromWord(std::string_view word) {
 namespace {
 
 arrow::Status IntervalFieldOutOfRange(std::string_view text) {
-  return MakeError(ErrorKind::kExecution, "interval field value out of range: \"{}\"", text);
+  return MakeError(ErrorKind::kExecution, "interval field value out of range: \"{}\"", ShownText(text));
 }
 
 /// Sums the parts of an interval exactly: whole units as integers, fractions as decimal digits scaled by the unit below.

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "expr/calendar.h"
 #include "expr/format_template.h"
+#include "expr/shown_text.h"
 
 namespace icebound::expr {
 
@@ -342,7 +343,7 @@ struct ParsedMoment {
 };
 
 arrow::Status InvalidValue(std::string_view value, std::string_view field) {
-  return MakeError(ErrorKind::kExecution, "invalid value \"{}\" for \"{}\"", value, field);
+  return MakeError(ErrorKind::kExecution, "invalid value \"{}\" for \"{}\"", ShownText(value), field);
 }
 
 /// Reads up to `width` digits (any number for 0) into `out`.
@@ -464,7 +465,9 @@ arrow::Result<int64_t> DateTemplate::Parse(std::string_view text) const {
     const bool digits_follow = i + 1 < elements_.size() && elements_[i + 1].pattern != DatePattern::kLiteral;
     ARROW_RETURN_NOT_OK(TakeElement(element, digits_follow ? element.width : 0, &rest, &moment));
   }
-  const auto out_of_range = [&] { return MakeError(ErrorKind::kExecution, "date/time field value out of range: \"{}\"", text); };
+  const auto out_of_range = [&] {
+    return MakeError(ErrorKind::kExecution, "date/time field value out of range: \"{}\"", ShownText(text));
+  };
   if (moment.afternoon) moment.hour = moment.hour % 12 + (*moment.afternoon ? 12 : 0);
   if (moment.before_christ) moment.year = 1 - moment.year;
   const bool valid = moment.month >= 1 && moment.month <= 12 && moment.day >= 1 && moment.year <= 294'276 &&

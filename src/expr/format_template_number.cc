@@ -6,10 +6,12 @@
 #include "base/error.h"
 #include "expr/decimal_block.h"
 #include "expr/format_template.h"
+#include "expr/pattern_length.h"
 
 namespace icebound::expr {
 
 arrow::Result<NumberTemplate> NumberTemplate::Make(std::string_view text) {
+  ARROW_RETURN_NOT_OK(CheckPatternLength(text, "template of numbers"));
   NumberTemplate result;
   bool seen_digit = false;
   const auto add = [&](Token token) { result.elements_.push_back({token, {}}); };

@@ -7,6 +7,7 @@
 #include "expr/decimal_block.h"
 #include "expr/elementwise.h"
 #include "expr/format_template.h"
+#include "expr/pattern_length.h"
 #include "expr/resolve.h"
 #include "expr/text_kernels.h"
 
@@ -36,7 +37,10 @@ class TemplateCache {
   std::optional<Template> current_;
 };
 
-arrow::Result<DateTemplate> MakeDateTemplate(std::string_view text) { return DateTemplate(text); }
+arrow::Result<DateTemplate> MakeDateTemplate(std::string_view text) {
+  ARROW_RETURN_NOT_OK(CheckPatternLength(text, "template of dates"));
+  return DateTemplate(text);
+}
 
 /// PostgreSQL's to_char of a date is NULL for an empty template; an empty text here.
 arrow::Result<Datum> TimestampToChar(const KernelInput& input) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "expr/elementwise.h"
 #include "expr/like_pattern.h"
+#include "expr/pattern_length.h"
 #include "expr/resolve.h"
 #include "expr/text_kernels.h"
 #include "expr/utf8_text.h"
@@ -151,6 +152,12 @@ std::string RegexSource(std::string_view pattern, const RegexFlags& flags) {
   return source.append(pattern);
 }
 
+/// All but the first: pattern, replacement, flags.
+arrow::Status CheckLengths(const std::vector<std::string_view>& constants) {
+  for (size_t i = 1; i < constants.size(); ++i) ARROW_RETURN_NOT_OK(CheckPatternLength(constants[i], "regular expression"));
+  return arrow::Status::OK();
+}
+
 /// Runs `apply(text array, pattern, other constants)` over maximal runs of rows in which every argument but the first has one
 /// value: once for constants, which is the usual case.
 template <typename Apply>
@@ -159,6 +166,7 @@ arrow::Result<Datum> ForConstantRuns(const KernelInput& input, Apply apply) {
   std::vector<std::string_view> constants(arguments.size());
   if (std::all_of(arguments.begin() + 1, arguments.end(), [](const Datum& argument) { return argument.is_scalar(); })) {
     for (size_t i = 1; i < arguments.size(); ++i) constants[i] = TextOf(arguments[i]);
+    ARROW_RETURN_NOT_OK(CheckLengths(constants));
     return apply(arguments[0], constants);
   }
   ARROW_ASSIGN_OR_RAISE(const auto validity, CombinedValidity(arguments, input.num_rows, input.context.pool));
@@ -182,6 +190,7 @@ arrow::Result<Datum> ForConstantRuns(const KernelInput& input, Apply apply) {
     while (end < input.num_rows && same(end)) ++end;
     if (is_valid(begin)) {
       for (size_t i = 1; i < readers.size(); ++i) constants[i] = readers[i][begin];
+      ARROW_RETURN_NOT_OK(CheckLengths(constants));
       ARROW_ASSIGN_OR_RAISE(const Datum piece, apply(Datum(text->Slice(begin, end - begin)), constants));
       pieces.push_back(piece.make_array());
     } else {
@@ -253,8 +262,29 @@ std::string RegexReplacement(std::string_view text) {
   return replacement;
 }
 
+int64_t WidestBytes(const Datum& text) {
+  if (text.is_scalar()) return static_cast<int64_t>(TextOf(text).size());
+  const BytesReader reader(text);
+  size_t widest = 0;
+  for (int64_t row = 0; row < text.length(); ++row) widest = std::max(widest, reader[row].size());
+  return static_cast<int64_t>(widest);
+}
+
+/// The kernel puts each row's result together on plain heap. What that may take at most is held as a buffer that nobody touches:
+/// counted by the ledger, resident nowhere.
+arrow::Result<std::unique_ptr<arrow::Buffer>> HoldWidestResult(const Datum& text, const std::string& replacement, bool global,
+                                                               arrow::MemoryPool* pool) {
+  constexpr int64_t kNarrowBytes = int64_t{256} << 10;
+  const int64_t row_bytes = WidestBytes(text);
+  const auto groups = static_cast<int64_t>(std::count(replacement.begin(), replacement.end(), '\\'));
+  const auto literal_bytes = static_cast<int64_t>(replacement.size()) * (global ? row_bytes + 1 : 1);
+  const int64_t widest_bytes = row_bytes * (1 + groups) + literal_bytes;
+  return arrow::AllocateBuffer(widest_bytes <= kNarrowBytes ? 0 : 2 * widest_bytes, pool);
+}
+
 arrow::Result<Datum> ReplaceRegex(const Datum& text, const std::string& source, const std::string& replacement, bool global,
                                   arrow::compute::ExecContext* exec) {
+  ARROW_ASSIGN_OR_RAISE(const auto held, HoldWidestResult(text, replacement, global, exec->memory_pool()));
   const arrow::compute::ReplaceSubstringOptions options(source, replacement, global ? -1 : 1);
   auto result = arrow::compute::CallFunction("replace_substring_regex", {text}, &options, exec);
   if (!result.ok()) return RegexError(result.status());

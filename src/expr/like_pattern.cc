@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "expr/pattern_length.h"
 #include "expr/utf8_text.h"
 
 namespace icebound::expr {
@@ -32,6 +33,7 @@ arrow::Result<LikeMatcher> LikeMatcher::Make(std::string_view pattern, std::stri
   if (CountCharacters(escape) > 1) {
     return MakeError(ErrorKind::kExecution, "invalid escape string");
   }
+  ARROW_RETURN_NOT_OK(CheckPatternLength(pattern, "LIKE pattern"));
   LikeMatcher matcher;
   matcher.pieces_.emplace_back();
   bool after_percent = false;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "expr/shown_text.h"
 
 namespace icebound::expr {
 
@@ -54,7 +55,7 @@ bool EqualsIgnoreCase(std::string_view left, std::string_view right) {
 }
 
 arrow::Status InvalidSyntax(std::string_view type_name, std::string_view text) {
-  return MakeError(ErrorKind::kExecution, "invalid input syntax for type {}: \"{}\"", type_name, text);
+  return MakeError(ErrorKind::kExecution, "invalid input syntax for type {}: \"{}\"", type_name, ShownText(text));
 }
 
 arrow::Result<int64_t> ParseInteger(std::string_view text, TypeClass type_class) {
@@ -68,7 +69,8 @@ arrow::Result<int64_t> ParseInteger(std::string_view text, TypeClass type_class)
   bool fits = error == std::errc();
   if (type_class == TypeClass::kInt32) fits = fits && value == static_cast<int32_t>(value);
   if (type_class == TypeClass::kInt16) fits = fits && value == static_cast<int16_t>(value);
-  if (!fits) return MakeError(ErrorKind::kExecution, "value \"{}\" is out of range for type {}", text, SqlTypeName(type_class));
+  if (!fits)
+    return MakeError(ErrorKind::kExecution, "value \"{}\" is out of range for type {}", ShownText(text), SqlTypeName(type_class));
   return value;
 }
 
@@ -95,7 +97,7 @@ arrow::Result<Float> ParseFloating(std::string_view text, TypeClass type_class) 
   if (end != number.data() + number.size() || error == std::errc::invalid_argument)
     return InvalidSyntax(SqlTypeName(type_class), text);
   if (error == std::errc::result_out_of_range) {
-    return MakeError(ErrorKind::kExecution, "\"{}\" is out of range for type {}", text, SqlTypeName(type_class));
+    return MakeError(ErrorKind::kExecution, "\"{}\" is out of range for type {}", ShownText(text), SqlTypeName(type_class));
   }
   return negative ? -value : value;
 }

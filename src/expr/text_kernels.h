@@ -7,6 +7,8 @@
 #include <arrow/buffer_builder.h>
 #include <arrow/result.h>
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -34,8 +36,15 @@ class TextSink {
   arrow::Status Append(int64_t count, std::string_view text) {
     if (text.empty()) return arrow::Status::OK();
     if (count > 0 && static_cast<int64_t>(text.size()) > std::numeric_limits<int32_t>::max() / count) return TooLong();
-    ARROW_RETURN_NOT_OK(data_.Reserve(count * static_cast<int64_t>(text.size())));
-    for (int64_t i = 0; i < count; ++i) data_.UnsafeAppend(text.data(), static_cast<int64_t>(text.size()));
+    if (count <= 0) return arrow::Status::OK();
+    const int64_t bytes = count * static_cast<int64_t>(text.size());
+    ARROW_ASSIGN_OR_RAISE(char* const begin, Extend(bytes));
+    // What is there already is copied behind itself: a few long copies instead of many short ones.
+    auto done = static_cast<int64_t>(text.size());
+    std::memcpy(begin, text.data(), text.size());
+    for (; done < bytes; done += std::min(done, bytes - done)) {
+      std::memcpy(begin + done, begin, static_cast<size_t>(std::min(done, bytes - done)));
+    }
     return arrow::Status::OK();
   }
   /// Room for `bytes` more, to be written before the next call.

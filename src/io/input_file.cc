@@ -41,7 +41,8 @@ class LocalInputFile final : public InputFile {
 
   arrow::Status Open(const std::string& path) {
     path_ = path;
-    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Without waiting: opening a pipe would wait for its other end, for ever.
+    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) return SystemError(errno, "open", name_);
     struct stat info;
     if (fstat(descriptor_, &info) != 0) return SystemError(errno, "inspect", name_);

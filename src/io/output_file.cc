@@ -159,8 +159,11 @@ class LocalOutputFile final : public OutputFile {
 
  private:
   arrow::Status OpenDirectly() {
-    fd_ = open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    // Without waiting for a pipe's reader, which may never come; writes wait as usual.
+    fd_ = open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd_ < 0 && errno == ENXIO) return MakeError(ErrorKind::kInvalidInput, "nobody reads from the pipe {}", name_);
     if (fd_ < 0) return SystemError(errno, name_, "open");
+    fcntl(fd_, F_SETFL, O_WRONLY);
     direct_ = true;
     return arrow::Status::OK();
   }

@@ -191,3 +191,12 @@ def test_unwritable_spill_directory(tmp_path):
         folder.mkdir(mode=0o500)
     done = measure.run_icebound(["sql", "SELECT 1"], spill_dir=folder)
     assert done.exit_code == 2 and f"in the spill directory {folder}" in done.stderr
+
+
+def test_a_pipe_is_refused_and_never_waited_for(run, tmp_path):
+    pipe = tmp_path / "pipe.parquet"
+    os.mkfifo(pipe)
+    read = run(["sql", f"SELECT * FROM '{pipe}'"], check=False, timeout=20)
+    assert read.exit_code == 2 and "is not a regular file" in read.stderr
+    written = run(["sql", f"COPY (SELECT 1 AS a) TO '{pipe}' (FORMAT csv)"], check=False, timeout=20)
+    assert written.exit_code == 2 and "nobody reads from the pipe" in written.stderr

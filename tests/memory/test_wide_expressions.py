@@ -26,3 +26,19 @@ def test_values_wider_than_their_batch(run, name, threads):
     sql, expected = CASES[name]
     done = run(["sql", "--format", "csv", sql], limit_mib=32, threads=threads)
     assert done.stdout.splitlines()[1] == expected
+
+
+@pytest.mark.parametrize("sql, code, says", [
+    ("SELECT length(regexp_replace(repeat('a', 4000000), 'a', repeat('b', 100), 'g'))", 3, "memory limit too small"),
+    ("SELECT 'x' LIKE repeat('%a_', 2600000)", 1, "a LIKE pattern may have at most 65536 bytes"),
+    ("SELECT 'x' ~ repeat('(a|b)*', 1000000)", 1, "a regular expression may have at most 65536 bytes"),
+    ("SELECT x, length(to_char(x, repeat('9', 5000000))) FROM generate_series(1, 2) t(x)", 1, "a template of numbers may have at most 65536 bytes"),
+    ("SELECT length(to_char(timestamp '2024-01-01', repeat('YYYY', 2000000)))", 1, "a template of dates may have at most 65536 bytes"),
+    ("SELECT cast(repeat('x', 7000000) AS int)", 1, "(7000000 bytes)"),
+    ("SELECT cast(repeat('x', 7000000) AS date)", 1, "(7000000 bytes)"),
+])
+def test_what_is_built_outside_the_pools_is_bounded(run, sql, code, says):
+    """Libraries and messages work on plain heap: what they are given is bounded. The promise is asserted by `run`."""
+    done = run(["sql", sql], limit_mib=32, check=False)
+    assert done.exit_code == code and says in done.stderr
+    assert len(done.stderr) < 1000

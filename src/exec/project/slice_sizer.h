@@ -5,6 +5,7 @@
 //   1. Begin with few rows; what they gave says how many make a full slice.
 //   2. A slice may be at most four times as long as the one before: one narrow slice says little of the next.
 //   3. When a slice does not fit into memory, half of it is tried, down to one row; a row that does not fit alone is the error.
+//      Later slices stay as short for a while: to ask again for what was refused costs more than short slices do.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -28,20 +29,26 @@ class SliceSizer {
 
   /// `rows` gave values of `bytes`.
   void Observe(int64_t rows, int64_t bytes) {
-    const int64_t fitting = bytes == 0 ? kMostRows : kTargetBytes * rows / bytes;
-    rows_ = std::clamp(fitting, int64_t{1}, std::min(std::max(rows, int64_t{1}) * 4, kMostRows));
+    if (++slices_since_refusal_ % kPatienceSlices == 0) fitting_rows_ = std::min(fitting_rows_ * 2, kMostRows);
+    const int64_t wanted = bytes == 0 ? kMostRows : kTargetBytes * rows / bytes;
+    rows_ = std::clamp(wanted, int64_t{1}, std::min(std::max(rows, int64_t{1}) * 4, fitting_rows_));
   }
 
   /// Whether to try again after `status`, with half of `rows`.
   bool TryHalf(const arrow::Status& status, int64_t rows) {
     if (rows <= 1 || GetErrorKind(status) != ErrorKind::kMemoryLimit) return false;
-    rows_ = rows / 2;
+    rows_ = fitting_rows_ = rows / 2;
+    slices_since_refusal_ = 0;
     return true;
   }
 
  private:
   static constexpr int64_t kMostRows = int64_t{1} << 30;
+  static constexpr int64_t kPatienceSlices = 64;
+
   int64_t rows_ = 64;
+  int64_t fitting_rows_ = kMostRows;  // longer slices were refused not long ago
+  int64_t slices_since_refusal_ = 0;
 };
 
 }  // namespace icebound::exec

@@ -43,7 +43,8 @@ class ValuesStream final : public BatchStream {
     ARROW_ASSIGN_OR_RAISE(auto builder, arrow::MakeBuilder(schema_->field(column)->type(), eval_.pool));
     for (int64_t row = next_row_; row < next_row_ + count; ++row) {
       ARROW_ASSIGN_OR_RAISE(auto value, expr::EvaluateConstant(*rows_[row][column], eval_));
-      ARROW_RETURN_NOT_OK(builder->AppendScalar(*value));
+      // A builder takes no scalar of the type that only NULL has.
+      ARROW_RETURN_NOT_OK(value->is_valid ? builder->AppendScalar(*value) : builder->AppendNull());
     }
     return builder->Finish();
   }

@@ -58,7 +58,7 @@ struct World {
     // share of such a consumer.
     Nothing nothing;
     const int64_t lent_bytes = ledger->AddConsumer("probe", &nothing)->share_bytes();
-    EXPECT_TRUE(ballast->Reserve(lent_bytes - granted_bytes).ok());
+    EXPECT_TRUE(ballast->Reserve(std::max<int64_t>(lent_bytes - granted_bytes, 0)).ok());
   }
 
   /// Nothing may be left when a sort and its batches are gone.

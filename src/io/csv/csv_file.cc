@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 
 namespace icebound::io {
@@ -39,9 +40,9 @@ arrow::Result<std::unique_ptr<CsvFile>> CsvFile::Open(std::shared_ptr<InputFile>
 
 arrow::Status CsvFile::TooWide(const arrow::Status& status, int64_t bytes) const {
   const arrow::Status explained = ExplainWideRow(status, bytes);
-  return WithContext(
-      explained, ErrorKind::kIo,
-      fmt::format("{}, line {}: a row of more than {} bytes begins here, or a quote is left open", file_->name(), line_, bytes));
+  return WithContext(explained, ErrorKind::kIo,
+                     fmt::format("{}, line {}: a row of more than {} begins here, or a quote is left open", file_->name(), line_,
+                                 FormatBytes(bytes)));
 }
 
 arrow::Status CsvFile::Grow(int64_t bytes, int64_t had_bytes, arrow::MemoryPool* pool, CsvBlock* block) const {

@@ -38,7 +38,7 @@ struct Slice {
   Slice(int32_t count, int32_t groups, int bits, Random& random) {
     for (int32_t i = 0; i < count; ++i) {
       valid.push_back(OneIn(random, 4) ? 0 : 1);
-      const int64_t bound = (int64_t{1} << (bits - 1)) - 1;
+      const int64_t bound = INT64_MAX >> (64 - bits);
       ints.push_back(OneIn(random, 8) ? (OneIn(random, 2) ? bound : -bound - 1) : Uniform(random, -bound - 1, bound));
       wides.push_back(OneIn(random, 50) && bits > 60 ? static_cast<Int128>(RandomInteger(random)) << 60 : ints.back());
       doubles.push_back(static_cast<double>(Uniform(random, -1000, 1000)) / 7);
@@ -166,7 +166,7 @@ std::shared_ptr<arrow::Array> FewValues(int64_t rows, Random& random) {
   std::memset(buffer->mutable_data(), 0, static_cast<size_t>(buffer->size()));
   auto bits = arrow::AllocateBuffer(rows + 3).ValueOrDie();
   std::memset(bits->mutable_data(), 0, static_cast<size_t>(bits->size()));
-  const int64_t least = is_unsigned || width == 1 ? 0 : (OneIn(random, 2) ? -3 : -(int64_t{1} << (width - 1)));
+  const int64_t least = is_unsigned || width == 1 ? 0 : (OneIn(random, 2) ? -3 : INT64_MIN >> (64 - width));
   for (int64_t i = 0; i < rows + 3; ++i) {
     const int64_t value = least + Uniform(random, 0, 3);
     if (width == 1) {

@@ -88,3 +88,18 @@ def test_a_quote_left_open_is_a_row_too_wide(run, tmp_path):
     done = run(["sql", f"SELECT count(*) FROM '{source}'"], limit_mib=32, check=False)
     assert done.exit_code == 3, done.stderr
     assert f"{source}, line 3" in done.stderr and "a quote is left open" in done.stderr
+
+
+def test_a_header_of_many_megabytes_is_refused(run, tmp_path):
+    source = tmp_path / "header.csv"
+    source.write_text("a" * 30_000_000 + "\n1\n", encoding="utf-8")
+    done = run(["sql", f"SELECT * FROM '{source}'"], limit_mib=32, check=False)
+    assert done.exit_code == 2 and "the names of the columns have more than 1048576 bytes together" in done.stderr
+
+
+def test_a_wide_value_beside_the_wanted_column(run, tmp_path):
+    """What a text is not (a number) must be found out without holding the text again."""
+    source = tmp_path / "wide.csv"
+    source.write_text("a,b\n1," + "x" * 50_000_000 + "\n2,y\n", encoding="utf-8")
+    done = run(["sql", "--format", "csv", f"SELECT a FROM '{source}'"], limit_mib=64)
+    assert done.stdout.split() == ["a", "1", "2"]

@@ -103,6 +103,7 @@ arrow::Result<std::vector<std::string>> CsvFile::ReadLine(arrow::MemoryPool* poo
   CsvLexer lexer(dialect_);
   lexer.Reset(block.begin(), block.end(), /*is_file_end=*/true);
   std::vector<std::string> values;
+  int64_t stored_bytes = 0;
   CsvValue value;
   do {
     if (lexer.Next<true>(&value) != CsvLexer::Outcome::kValue) {
@@ -112,7 +113,10 @@ arrow::Result<std::vector<std::string>> CsvFile::ReadLine(arrow::MemoryPool* poo
     if (values.size() == kColumnsMax) {
       return MakeError(ErrorKind::kUnsupported, "{}, line {}: more than {} columns", file_->name(), block.line, kColumnsMax);
     }
-    values.emplace_back(value.begin, value.end);
+    // On plain heap, and copied into schemas: names that are longer together are refused, values of a first record only count.
+    const auto length = std::min<int64_t>(value.end - value.begin, kNamesBytesMax + 1 - stored_bytes);
+    values.emplace_back(value.begin, value.begin + length);
+    stored_bytes += length;
   } while (!value.ends_record);
   offset_ = block.offset + (lexer.position() - block.begin());
   ARROW_ASSIGN_OR_RAISE(line_, LineOf(block, lexer.position(), pool));

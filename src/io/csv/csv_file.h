@@ -49,7 +49,11 @@ class CsvFile {
   /// begins a record of that width.
   arrow::Result<bool> ReadBlock(int64_t bytes, arrow::MemoryPool* pool, WidePass* wide_pass, CsvBlock* block);
 
-  /// Reads the next record that is not an empty line, as a list of values: the header. Empty at the end of the file.
+  /// What ReadRecord keeps of a record.
+  static constexpr int64_t kNamesBytesMax = 1 << 20;
+
+  /// Reads the next record that is not an empty line, as a list of values: the header. Empty at the end of the file. Of more than
+  /// kNamesBytesMax only the first kNamesBytesMax + 1 bytes are kept.
   arrow::Result<std::vector<std::string>> ReadRecord(arrow::MemoryPool* pool);
 
   /// Where the next record is read from.

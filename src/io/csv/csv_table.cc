@@ -107,6 +107,12 @@ arrow::Result<std::vector<std::string>> CsvTable::ReadNames(CsvFile* csv) const 
     return MakeError(ErrorKind::kInvalidInput, "{} is empty: a CSV file {}", csv->file()->name(),
                      options_.header ? "begins with the names of its columns" : "without a header needs a row");
   }
+  int64_t names_bytes = 0;
+  for (const std::string& name : names) names_bytes += static_cast<int64_t>(name.size());
+  if (names_bytes > CsvFile::kNamesBytesMax) {
+    return MakeError(ErrorKind::kUnsupported, "{}, line 1: the names of the columns have more than {} bytes together",
+                     csv->file()->name(), CsvFile::kNamesBytesMax);
+  }
   if (!options_.columns.empty()) {
     if (names.size() != options_.columns.size()) {
       return MakeError(ErrorKind::kInvalidInput, "{} has {} columns, but {} were named", csv->file()->name(), names.size(),

@@ -109,6 +109,11 @@ arrow::Status Schema::BuildIndex() {
   index_.shrink_to_fit();
   const auto by_id = [](const Entry& left, const Entry& right) { return left.id < right.id; };
   std::sort(index_.begin(), index_.end(), by_id);
+  // Below zero is no field; the index itself says "none" so.
+  if (!index_.empty() && index_.front().id < 0) {
+    return MakeError(ErrorKind::kCorruptData, "schema {}: field id {} of '{}' is negative", schema_id_, index_.front().id,
+                     index_.front().field->name);
+  }
   const auto twice =
       std::adjacent_find(index_.begin(), index_.end(), [](const Entry& left, const Entry& right) { return left.id == right.id; });
   if (twice != index_.end()) {

@@ -98,7 +98,8 @@ TEST(Schema, TypeWordsWithBlanksAreRead) {
   EXPECT_EQ(*Type::Parse("fixed[ 16 ]").ValueOrDie(), *Type::Fixed(16).ValueOrDie());
   EXPECT_EQ(Type::Parse("geography(a,b,karney)").ValueOrDie()->crs(), "a,b");
   EXPECT_EQ(Type::Parse("geometry").ValueOrDie()->crs(), "");
-  for (const char* word : {"decimal(9)", "decimal(39,2)", "decimal(0,0)", "fixed[x]", "fixed[-1]", "interval", "Long", ""}) {
+  EXPECT_EQ(Type::Parse("Long").ValueOrDie(), Type::Of(TypeId::kLong));
+  for (const char* word : {"decimal(9)", "decimal(39,2)", "decimal(0,0)", "fixed[x]", "fixed[-1]", "interval", "lon", ""}) {
     EXPECT_FALSE(Type::Parse(word).ok()) << word;
   }
   EXPECT_EQ(GetErrorKind(Type::Parse("interval").status()), ErrorKind::kUnsupported);
@@ -112,6 +113,7 @@ TEST(Schema, FaultsNameTheColumn) {
   EXPECT_EQ(fault(good), "");
   EXPECT_EQ(fault(good + R"(, {"id": 1, "name": "b", "required": true, "type": "long"})"),
             "schema 4: field id 1 is given twice, to 'a' and 'b'");
+  EXPECT_EQ(fault(R"({"id": -1, "name": "a", "required": true, "type": "long"})"), "schema 4: field id -1 of 'a' is negative");
   EXPECT_EQ(fault(R"({"id": 1, "name": "a", "type": "long"})"), "schema 4: column 'a': 'required' is missing");
   EXPECT_EQ(fault(R"({"id": 1, "name": "a", "required": true, "type": {"type": "struct", "fields": [
                    {"id": 2, "name": "b", "required": true, "type": "interval"}]}})"),

@@ -28,6 +28,7 @@ arrow::Status ParseSnapshotMembers(JsonObject* object, Snapshot* snapshot) {
   snapshot->sequence_number = sequence_number.value_or(0);
   ARROW_ASSIGN_OR_RAISE(snapshot->timestamp_ms, object->GetInt64("timestamp-ms"));
   ARROW_ASSIGN_OR_RAISE(const auto manifest_list, object->FindString("manifest-list"));
+  if (manifest_list && manifest_list->empty()) return MakeError(ErrorKind::kCorruptData, "'manifest-list' is empty");
   snapshot->manifest_list = manifest_list.value_or("");
   if (const auto manifests = object->Find("manifests")) {
     ARROW_ASSIGN_OR_RAISE(snapshot->manifests, ParseStrings(*manifests));
@@ -119,7 +120,7 @@ void Snapshot::Write(int format_version, JsonWriter* writer) const {
   if (!summary_json.empty()) writer->RawMember("summary", summary_json);
   if (!manifest_list.empty()) {
     writer->StringMember("manifest-list", manifest_list);
-  } else if (!manifests.empty()) {
+  } else {
     writer->Key("manifests");
     writer->BeginArray();
     for (const std::string& manifest : manifests) writer->String(manifest);

@@ -51,6 +51,7 @@ class MetadataParser {
   arrow::Status ParseScalars() {
     ARROW_ASSIGN_OR_RAISE(const auto uuid, object_.FindString("table-uuid"));
     if (!uuid && !is_v1()) return object_.GetString("table-uuid").status();
+    if (uuid && uuid->empty()) return MakeError(ErrorKind::kCorruptData, "'table-uuid' is empty");
     metadata_->table_uuid = uuid.value_or("");
     ARROW_ASSIGN_OR_RAISE(metadata_->location, object_.GetString("location"));
     if (!is_v1()) {

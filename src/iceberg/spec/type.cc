@@ -141,8 +141,11 @@ TypePtr Type::Map(Field key, Field value, std::string unknown_members) {
 }
 
 arrow::Result<TypePtr> Type::Parse(std::string_view word) {
+  // Words in capitals are read, as the reference implementation does.
+  std::string lower(word);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   for (const WordRow& row : kWords) {
-    if (row.word == word) return Of(row.id);
+    if (row.word == lower) return Of(row.id);
   }
   if (const auto inside = Parameters(word, "decimal", '(', ')')) {
     const size_t comma = inside->find(',');

@@ -24,8 +24,8 @@ constexpr std::chrono::milliseconds kMoment{10};
 // A waiter gives up after this many stall timeouts although others go on releasing: they take it all back themselves.
 constexpr int kStallsMax = 10;
 
-// While the process computed less than half of a stall's time, a waiter bears with up to this many of them: the machine is busy with
-// something else, or a disk is slow, and neither may turn into an error of memory.
+// While the process computed less than half of a stall's time, a waiter bears with up to this many of them: the machine is busy
+// with something else, or a disk is slow, and neither may turn into an error of memory.
 constexpr int kIdleStallsMax = 5;
 
 // When no consumer can spill, others may still be about to free buffers; but then most likely the plan needs more than there is.

@@ -33,7 +33,7 @@ ErrorKind KindOf(int code) {
 
 }  // namespace
 
-arrow::Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path, bool create) {
+arrow::Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path, bool create, int busy_timeout_ms) {
   sqlite3* connection = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
   const int code = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
@@ -42,7 +42,7 @@ arrow::Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::s
   if (code == SQLITE_CANTOPEN && !create) return MakeError(ErrorKind::kNotFound, "there is no catalog file {}", path);
   if (code != SQLITE_OK) return database->Error(code, "open");
   sqlite3_extended_result_codes(connection, 1);
-  sqlite3_busy_timeout(connection, kBusyTimeoutMs);
+  sqlite3_busy_timeout(connection, busy_timeout_ms);
   // A negative cache size is in KiB. FULL: a commit is on the disk when COMMIT returns.
   ARROW_RETURN_NOT_OK(database->Run("PRAGMA cache_size = -512"));
   ARROW_RETURN_NOT_OK(database->Run("PRAGMA synchronous = FULL"));

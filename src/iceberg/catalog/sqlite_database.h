@@ -3,7 +3,7 @@
 // One connection to a SQLite file: prepared statements with text parameters, and transactions whose failures say whether they may
 // have taken effect.
 //
-// A write transaction takes the file's write lock first (BEGIN IMMEDIATE), waiting up to kBusyTimeoutMs for another process, so
+// A write transaction takes the file's write lock first (BEGIN IMMEDIATE), waiting up to its timeout for another process, so
 // that nothing inside it can fail for a lock. Until COMMIT is sent, every failure rolls back and nothing happened; of COMMIT's
 // own failures only SQLITE_BUSY is sure to have changed nothing, all others are kCommitUnknown.
 #pragma once
@@ -34,7 +34,8 @@ class SqliteDatabase {
   using Parameters = std::vector<std::optional<std::string_view>>;
 
   /// `path` may be ":memory:". kNotFound when the file does not exist and `create` is false.
-  static arrow::Result<std::unique_ptr<SqliteDatabase>> Open(const std::string& path, bool create);
+  static arrow::Result<std::unique_ptr<SqliteDatabase>> Open(const std::string& path, bool create,
+                                                             int busy_timeout_ms = kBusyTimeoutMs);
   ~SqliteDatabase();
   SqliteDatabase(const SqliteDatabase&) = delete;
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/byte_size.h"
 #include "io/batch_bytes.h"
 #include "io/copy_options.h"
 #include "io/output_file.h"
@@ -31,13 +32,17 @@ constexpr int64_t kMinBudgetBytes = int64_t{1} << 20;
 constexpr int kBudgetShare = 5;
 
 /// What a column needs at least: page buffers, a small dictionary, its share of finished pages.
-constexpr int64_t kMinBytesPerColumn = int64_t{16} << 10;
+constexpr int64_t kMinBytesPerColumn = int64_t{6} << 10;
+
+/// What it gets when there are many and a third of the memory allows it: with less, row groups end early.
+constexpr int64_t kGoodBytesPerColumn = int64_t{16} << 10;
+constexpr int kColumnsShare = 3;
 
 /// Pages and dictionaries take at most this share of the budget when every column fills them.
 constexpr int64_t kBufferShare = 4;
-constexpr int64_t kMinPageBytes = int64_t{4} << 10;
+constexpr int64_t kMinPageBytes = int64_t{2} << 10;
 constexpr int64_t kMaxPageBytes = int64_t{1} << 20;
-constexpr int64_t kMinPageRows = 512;
+constexpr int64_t kMinPageRows = 256;
 constexpr int64_t kMaxPageRows = 20'000;
 
 /// A row group whose columns have less than this is too small to be worth ending early: readers would pay for it in seeks and
@@ -135,11 +140,14 @@ class ParquetWriterImpl final : public ParquetWriter {
     const int64_t available = context_->ledger.available_bytes();
     if (budget_bytes_ == 0) budget_bytes_ = std::clamp(available / kBudgetShare, kMinBudgetBytes, kMaxBudgetBytes);
     const int64_t needed = leaf_count() * kMinBytesPerColumn;
-    budget_bytes_ = std::max(budget_bytes_, needed);
+    budget_bytes_ = std::max({budget_bytes_, needed, std::min(leaf_count() * kGoodBytesPerColumn, available / kColumnsShare)});
     if (needed > available / 2) {
+      constexpr int64_t kMiB = int64_t{1} << 20;
       return MakeError(ErrorKind::kMemoryLimit,
-                       "writing {} columns as Parquet needs at least {} bytes of memory, but only {} are available", leaf_count(),
-                       2 * needed, available);
+                       "memory limit too small: writing {} columns as Parquet needs at least {}, but {} are available; raise it "
+                       "by at least {}",
+                       leaf_count(), FormatBytes(2 * needed), FormatBytes(available),
+                       FormatByteLimit((2 * needed - available + kMiB - 1) / kMiB * kMiB));
     }
     // The objects themselves, and what codecs take behind our back.
     constexpr int64_t kObjectBytesPerColumn = 3 << 10;

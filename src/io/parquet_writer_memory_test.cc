@@ -117,14 +117,18 @@ TEST(ParquetWriterMemory, ALargeRowGroupAtASmallLimit) {
   EXPECT_EQ(reader->metadata()->num_rows(), 500 * 8192);
 }
 
+std::shared_ptr<arrow::Schema> ManyColumns(int count) {
+  arrow::FieldVector fields;
+  for (int i = 0; i < count; ++i) fields.push_back(arrow::field(fmt::format("column_{}", i), arrow::int64()));
+  return arrow::schema(fields);
+}
+
 TEST(ParquetWriterMemory, TwoThousandColumns) {
   SKIP_WHEN_SANITIZED();
   Directory directory;
-  arrow::FieldVector fields;
-  for (int i = 0; i < 2000; ++i) fields.push_back(arrow::field(fmt::format("column_{}", i), arrow::int64()));
-  auto schema = arrow::schema(fields);
+  const auto schema = ManyColumns(2000);
   ExpectInFreshProcess(directory.path(), [&](const std::string& folder) {
-    return WriteWithinPromise(64, {}, schema, folder + "/t.parquet", [&](int64_t i, arrow::MemoryPool* pool) {
+    return WriteWithinPromise(32, {}, schema, folder + "/t.parquet", [&](int64_t i, arrow::MemoryPool* pool) {
       return i == 200 ? nullptr : NoiseBatch(schema, 64, 0, i, pool);
     });
   });
@@ -133,16 +137,137 @@ TEST(ParquetWriterMemory, TwoThousandColumns) {
   EXPECT_LE(reader->metadata()->num_row_groups(), 2);
 }
 
+TEST(ParquetWriterMemory, FiveThousandColumns) {
+  SKIP_WHEN_SANITIZED();
+  Directory directory;
+  const auto schema = ManyColumns(5000);
+  ExpectInFreshProcess(directory.path(), [&](const std::string& folder) {
+    return WriteWithinPromise(64, {}, schema, folder + "/t.parquet", [&](int64_t i, arrow::MemoryPool* pool) {
+      return i == 40 ? nullptr : NoiseBatch(schema, 64, 0, i, pool);
+    });
+  });
+  auto reader = parquet::ParquetFileReader::OpenFile(directory / "t.parquet");
+  EXPECT_EQ(reader->metadata()->num_rows(), 40 * 64);
+  EXPECT_LE(reader->metadata()->num_row_groups(), 2);
+}
+
 TEST(ParquetWriterMemory, TooManyColumnsAreRefusedAtOnce) {
   Directory directory;
   Engine engine(32);
-  arrow::FieldVector fields;
-  for (int i = 0; i < 5000; ++i) fields.push_back(arrow::field(fmt::format("column_{}", i), arrow::int64()));
-  ASSERT_FAILS(
-      ErrorKind::kMemoryLimit, "5000 columns",
-      ParquetWriter::Make({}, arrow::schema(fields), directory / "t.parquet", engine.file_systems.get(), engine.context.get())
-          .status());
+  const auto open = [&](int columns) {
+    return ParquetWriter::Make({}, ManyColumns(columns), directory / "t.parquet", engine.file_systems.get(), engine.context.get())
+        .status();
+  };
+  const arrow::Status status = open(8000);
+  ASSERT_FAILS(ErrorKind::kMemoryLimit, "memory limit too small: writing 8000 columns", status);
+  EXPECT_NE(status.message().find("raise it by at least"), std::string::npos) << status.message();
   EXPECT_TRUE(Names(directory.path()).empty());
+}
+
+/// What the writer of `table` holds at most, a row at a time; and the file has what the table has.
+int64_t PeakWritingRows(const arrow::Table& table, const ParquetWriteOptions& options) {
+  Directory directory;
+  Engine engine(64);
+  const int64_t before = engine.ledger->reserved_bytes();
+  WriteSettings settings;
+  settings.options = options;
+  settings.batch_rows = 1;
+  const auto counts = WriteTable(table, directory / "t.parquet", &engine, settings);
+  EXPECT_TRUE(counts.ok()) << counts.status().ToString();
+  if (!counts.ok()) return 0;
+  const int64_t peak = engine.ledger->peak_bytes() - before;
+  ExpectSameTable(table, *ReadBack(directory / "t.parquet"));
+  return peak;
+}
+
+TEST(ParquetWriterMemory, AWideListRowTakesAFewTimesItself) {
+  constexpr int64_t kLength = 1'000'000;
+  for (const bool with_nulls : {false, true}) {
+    auto values = std::make_shared<arrow::Int64Builder>();
+    arrow::ListBuilder lists(arrow::default_memory_pool(), values);
+    ASSERT_STATUS_OK(lists.Append());
+    for (int64_t i = 0; i < kLength; ++i) {
+      ASSERT_STATUS_OK(with_nulls && i % 7 == 0 ? values->AppendNull() : values->Append(i * 31));
+    }
+    const auto array = lists.Finish().ValueOrDie();
+    const auto table = arrow::Table::Make(arrow::schema({arrow::field("l", array->type())}), {array});
+    const int64_t row_bytes = kLength * 8;
+    // Its levels, its page, and that compressed; levels that are no runs are put in front of a copy of the page.
+    EXPECT_LT(PeakWritingRows(*table, {}), (with_nulls ? 4 * row_bytes : row_bytes * 7 / 2)) << with_nulls;
+  }
+}
+
+/// A dictionary is given up, or outgrown, inside of a row as well as between rows; values that repeat stay codes.
+TEST(ParquetWriterMemory, WideListRowsOfAllKinds) {
+  auto values = std::make_shared<arrow::StringBuilder>();
+  arrow::ListBuilder lists(arrow::default_memory_pool(), values);
+  const auto append_row = [&](int64_t length, int64_t distinct, size_t text_bytes) {
+    ASSERT_STATUS_OK(lists.Append());
+    for (int64_t i = 0; i < length; ++i) {
+      const std::string text = std::to_string(i % distinct);
+      ASSERT_STATUS_OK(values->Append(text + std::string(text_bytes, 'w')));
+    }
+  };
+  for (const int64_t distinct : {int64_t{10}, int64_t{500'000}}) {
+    append_row(3, 3, 0);
+    append_row(50'000, distinct, 40);
+    append_row(1, 1, size_t{3} << 20);
+    append_row(2, 2, size_t{3} << 20);
+    append_row(0, 1, 0);
+    append_row(5000, distinct, 0);
+  }
+  const auto array = lists.Finish().ValueOrDie();
+  const auto table = arrow::Table::Make(arrow::schema({arrow::field("l", array->type())}), {array});
+  for (const char* compression : {"snappy", "none"}) {
+    ParquetWriteOptions options;
+    options.compression = compression;
+    EXPECT_GT(PeakWritingRows(*table, options), 0);
+  }
+}
+
+TEST(ParquetWriterMemory, WideTextThatRepeatsStaysCodes) {
+  SKIP_WHEN_SANITIZED();
+  Directory directory;
+  const auto schema = arrow::schema({arrow::field("t", arrow::utf8())});
+  constexpr int64_t kRows = 2000;
+  constexpr int64_t kRowsOfAText = 54;
+  const auto text = [&](int64_t row) { return std::string(100'000, 'q') + std::to_string(row / kRowsOfAText); };
+  ExpectInFreshProcess(directory.path(), [&](const std::string& folder) {
+    return WriteWithinPromise(32, {}, schema, folder + "/t.parquet",
+                              [&](int64_t i, arrow::MemoryPool* pool) -> std::shared_ptr<arrow::RecordBatch> {
+                                constexpr int64_t kBatchRows = 10;
+                                if (i == kRows / kBatchRows) return nullptr;
+                                arrow::StringBuilder texts(pool);
+                                for (int64_t row = i * kBatchRows; row < (i + 1) * kBatchRows; ++row)
+                                  EXPECT_TRUE(texts.Append(text(row)).ok());
+                                return arrow::RecordBatch::Make(schema, kBatchRows, {texts.Finish().ValueOrDie()});
+                              });
+  });
+  const auto table = ReadBack(directory / "t.parquet");
+  ASSERT_EQ(table->num_rows(), kRows);
+  int64_t row = 0;
+  for (const auto& chunk : table->column(0)->chunks()) {
+    const auto& texts = static_cast<const arrow::StringArray&>(*chunk);
+    for (int64_t i = 0; i < texts.length(); ++i, ++row) ASSERT_EQ(texts.GetView(i), text(row));
+  }
+}
+
+/// Codes of a skewed dictionary stand for far more than the average of its entries says.
+TEST(ParquetWriterMemory, ASkewedArrowDictionary) {
+  Directory directory;
+  Engine engine(32);
+  arrow::StringBuilder entries;
+  for (int i = 0; i < 1000; ++i) ASSERT_STATUS_OK(entries.Append(std::to_string(i)));
+  const std::string wide(300'000, 'w');
+  ASSERT_STATUS_OK(entries.Append(wide));
+  arrow::Int32Builder indices;
+  for (int i = 0; i < 3000; ++i) ASSERT_STATUS_OK(indices.Append(i % 1000 == 7 ? 3 : 1000));
+  auto dictionary = arrow::DictionaryArray::FromArrays(indices.Finish().ValueOrDie(), entries.Finish().ValueOrDie()).ValueOrDie();
+  const auto table = arrow::Table::Make(arrow::schema({arrow::field("d", dictionary->type())}), {dictionary});
+  ASSERT_STATUS_OK(WriteTable(*table, directory / "t.parquet", &engine).status());
+  auto reader = parquet::ParquetFileReader::OpenFile(directory / "t.parquet");
+  EXPECT_EQ(reader->metadata()->num_rows(), 3000);
+  EXPECT_LT(reader->metadata()->RowGroup(0)->total_byte_size(), 16 * kMiB);
 }
 
 TEST(ParquetWriterMemory, RowsOfAMegabyteAndMoreThanTwoGigabytesOfText) {

@@ -44,6 +44,22 @@ int64_t BinaryBytes(const arrow::Array& array) {
   }
 }
 
+bool RowStartsAt(const int16_t* repetition_levels, int64_t level, int64_t level_count) {
+  return repetition_levels == nullptr || level == level_count || repetition_levels[level] == 0;
+}
+
+/// Slices end with rows, as pages do, but inside of a row that is wider than two slices. Such a row starts with a slice.
+int64_t SliceEnd(const int16_t* repetition_levels, int64_t begin, int64_t level_count, int64_t slice_levels) {
+  const int64_t usual_end = std::min(begin + slice_levels, level_count);
+  const int64_t end_max = std::min(usual_end + slice_levels, level_count);
+  int64_t end = usual_end;
+  while (end < end_max && !RowStartsAt(repetition_levels, end, level_count)) ++end;
+  if (RowStartsAt(repetition_levels, end, level_count)) return end;
+  end = usual_end;
+  while (end > begin && !RowStartsAt(repetition_levels, end, level_count)) --end;
+  return end > begin ? end : usual_end;
+}
+
 }  // namespace
 
 arrow::Result<std::unique_ptr<ColumnEncoder>> ColumnEncoder::Make(const ColumnEncoderOptions& options) {
@@ -67,8 +83,20 @@ ColumnEncoder::ColumnEncoder(const ColumnEncoderOptions& options, std::unique_pt
       definition_levels_(options.descriptor->max_definition_level(), options.pool),
       repetition_levels_(options.descriptor->max_repetition_level(), options.pool) {}
 
-int64_t ColumnEncoder::SliceRows(const arrow::Array& array) const {
-  int64_t rows = std::min(kSliceRows, options_.max_page_rows);
+int64_t ColumnEncoder::ValueBytes(const arrow::Array& array) const {
+  switch (options_.descriptor->physical_type()) {
+    case parquet::Type::BOOLEAN:
+      return 1;
+    case parquet::Type::INT32:
+    case parquet::Type::FLOAT:
+      return 4;
+    case parquet::Type::FIXED_LEN_BYTE_ARRAY:
+      return options_.descriptor->type_length();
+    case parquet::Type::BYTE_ARRAY:
+      break;
+    default:
+      return 8;
+  }
   int64_t bytes = 0;
   int64_t values = array.length();
   if (array.type_id() == arrow::Type::DICTIONARY) {
@@ -78,11 +106,13 @@ int64_t ColumnEncoder::SliceRows(const arrow::Array& array) const {
   } else {
     bytes = BinaryBytes(array);
   }
-  if (options_.descriptor->physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY)
-    bytes = values * options_.descriptor->type_length();
-  if (bytes > 0 && values > 0)
-    rows = std::min(rows, std::max<int64_t>(1, options_.max_page_bytes / std::max<int64_t>(1, bytes / values)));
-  return rows;
+  constexpr int64_t kLengthBytes = 4;
+  return kLengthBytes + (values > 0 ? bytes / values : 0);
+}
+
+int64_t ColumnEncoder::SliceRows(int64_t value_bytes) const {
+  const int64_t fitting = std::max<int64_t>(1, options_.max_page_bytes / std::max<int64_t>(1, value_bytes));
+  return std::min({kSliceRows, options_.max_page_rows, fitting});
 }
 
 arrow::Status ColumnEncoder::AppendFlat(const arrow::Array& array, EncodeWorkspace* workspace) {
@@ -94,7 +124,7 @@ arrow::Status ColumnEncoder::AppendFlat(const arrow::Array& array, EncodeWorkspa
   }
   ARROW_ASSIGN_OR_RAISE(LeafReader reader, LeafReader::Make(array, *options_.descriptor, &workspace->scratch.leaf));
   const uint8_t* validity = null_count > 0 && !all_null ? array.null_bitmap_data() : nullptr;
-  const int64_t slice_rows = SliceRows(array);
+  const int64_t slice_rows = SliceRows(ValueBytes(array));
   for (int64_t row = 0; row < array.length();) {
     // Wide values have pages of their own: alone in one, they need not be copied to it.
     if (slice_rows == 1 && page_rows_ > 0) ARROW_RETURN_NOT_OK(FinishPage(workspace));
@@ -106,7 +136,7 @@ arrow::Status ColumnEncoder::AppendFlat(const arrow::Array& array, EncodeWorkspa
     } else if (definition_levels_.max_level() > 0) {
       ARROW_RETURN_NOT_OK(definition_levels_.AppendRun(all_null ? 0 : 1, rows));
     }
-    if (valid > 0) ARROW_RETURN_NOT_OK(values_->Append(&reader, valid, &workspace->scratch));
+    if (valid > 0) ARROW_RETURN_NOT_OK(values_->Append(&reader, valid, /*row_ends=*/true, &workspace->scratch));
     page_rows_ += rows;
     page_levels_ += rows;
     page_values_ += valid;
@@ -122,10 +152,21 @@ arrow::Status ColumnEncoder::AppendLevels(const int16_t* definition_levels, cons
   ARROW_ASSIGN_OR_RAISE(const uint8_t* validity,
                         ValidityFromLevels(definition_levels, level_count, leaf, &workspace->scratch.leaf));
   ARROW_ASSIGN_OR_RAISE(LeafReader reader, LeafReader::Make(leaf, *options_.descriptor, &workspace->scratch.leaf, validity));
-  const int64_t slice_levels = SliceRows(leaf);
+  const int64_t value_bytes = ValueBytes(leaf);
+  const int64_t slice_levels = SliceRows(value_bytes);
+  int64_t wide_row_end = 0;
   for (int64_t begin = 0; begin < level_count;) {
-    int64_t end = std::min(begin + slice_levels, level_count);
-    while (repetition_levels != nullptr && end < level_count && repetition_levels[end] != 0) ++end;  // pages end with rows
+    const int64_t end = SliceEnd(repetition_levels, begin, level_count, slice_levels);
+    const bool row_ends = RowStartsAt(repetition_levels, end, level_count);
+    if (!row_ends && begin >= wide_row_end) {
+      wide_row_end = end;
+      while (!RowStartsAt(repetition_levels, wide_row_end, level_count)) ++wide_row_end;
+      const int64_t values = max_definition == 0 || definition_levels == nullptr
+                                 ? wide_row_end - begin
+                                 : std::count(definition_levels + begin, definition_levels + wide_row_end, max_definition);
+      if (values * value_bytes > options_.max_page_bytes) ARROW_RETURN_NOT_OK(FinishPage(workspace));
+      values_->ExpectRow(values * value_bytes);
+    }
     const int64_t levels = end - begin;
     int64_t valid = levels;
     if (definition_levels != nullptr && max_definition > 0) {
@@ -137,12 +178,12 @@ arrow::Status ColumnEncoder::AppendLevels(const int16_t* definition_levels, cons
       rows = std::count(repetition_levels + begin, repetition_levels + end, int16_t{0});
       ARROW_RETURN_NOT_OK(repetition_levels_.AppendLevels(repetition_levels + begin, levels));
     }
-    if (valid > 0) ARROW_RETURN_NOT_OK(values_->Append(&reader, valid, &workspace->scratch));
+    if (valid > 0) ARROW_RETURN_NOT_OK(values_->Append(&reader, valid, row_ends, &workspace->scratch));
     page_rows_ += rows;
     page_levels_ += levels;
     page_values_ += valid;
     begin = end;
-    ARROW_RETURN_NOT_OK(FinishPageIfFull(workspace));
+    if (row_ends) ARROW_RETURN_NOT_OK(FinishPageIfFull(workspace));
   }
   return arrow::Status::OK();
 }

@@ -3,7 +3,7 @@
 // One leaf column: arrays (or levels and leaf arrays, for nested columns) in; finished, compressed pages and the chunk's metadata
 // out.
 //
-//   AppendFlat / AppendLevels  ->  slices of a few hundred rows  ->  LevelBuffer, ValueEncoder  ->  page full: levels | values,
+//   AppendFlat / AppendLevels  ->  slices of a few hundred values  ->  LevelBuffer, ValueEncoder  ->  page full: levels | values,
 //   compressed, behind its header, to the list of finished pages, which the owner may take away (to a spill file) at any time.
 //
 // Pages start at rows, hold at most max_page_rows rows, and about max_page_bytes bytes unless one row is larger. The dictionary
@@ -98,7 +98,9 @@ class ColumnEncoder {
   /// A bit for each slot of `leaf`: set where its level says that there is a value. Null when all of them have one for certain.
   arrow::Result<const uint8_t*> ValidityFromLevels(const int16_t* definition_levels, int64_t level_count,
                                                    const arrow::Array& leaf, LeafScratch* scratch) const;
-  int64_t SliceRows(const arrow::Array& array) const;
+  /// Of a value of `array` as PLAIN, on average.
+  int64_t ValueBytes(const arrow::Array& array) const;
+  int64_t SliceRows(int64_t value_bytes) const;
   arrow::Status FinishPageIfFull(EncodeWorkspace* workspace);
   arrow::Status FinishPage(EncodeWorkspace* workspace);
   arrow::Result<std::span<uint8_t>> AssemblePage(const PageValues& values, EncodeScratch* scratch);

@@ -3,6 +3,7 @@
 
 #include <arrow/status.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -51,6 +52,9 @@ class LevelBuffer {
   }
 
   arrow::Status AppendLevels(const int16_t* levels, int64_t count) {
+    if (is_uniform_ && std::all_of(levels, levels + count, [&](int16_t level) { return level == levels[0]; })) {
+      return AppendRun(count > 0 ? static_cast<uint8_t>(levels[0]) : 0, count);
+    }
     ARROW_RETURN_NOT_OK(Materialize(count));
     uint8_t* out = levels_.end();
     for (int64_t i = 0; i < count; ++i) {

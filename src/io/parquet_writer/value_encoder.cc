@@ -17,6 +17,15 @@ namespace {
 constexpr double kTextShare = 0.6;
 constexpr double kNumberOverheadBytes = 2;
 
+/// A page of codes ends when they stand for more than so many times what the dictionary, and so a page, may hold, or for so many
+/// bytes; codes that stand for even more are decoded only where that does not take much more than the dictionary does.
+constexpr int64_t kCodedPagePart = 8;
+constexpr int64_t kCodedBytesMax = int64_t{4} << 20;
+constexpr int64_t kDecodedPart = 2;
+
+/// What the estimate of a row's bytes may be short of.
+constexpr int64_t kRowSlackShare = 64;
+
 /// The part that numbers and byte strings share: codes, PLAIN pages, and the choice between them.
 class ChoosingEncoder : public ValueEncoder {
  public:
@@ -27,18 +36,27 @@ class ChoosingEncoder : public ValueEncoder {
     if (mode_ == Mode::kPlain) return page_open_ ? plain_.size() - kPageHeadroomBytes + static_cast<int64_t>(lent_.size()) : 0;
     return codes_.size() * CodeBits() / 8 + 1;
   }
-  bool wants_new_page() const final { return mode_ == Mode::kDictionary && DictionaryBytes() > options_.dictionary_bytes_max; }
+  bool wants_new_page() const final {
+    if (mode_ == Mode::kPlain) return false;
+    return coded_bytes_ > CodedBytesMax() || (mode_ == Mode::kDictionary && DictionaryIsFull());
+  }
+
+  void ExpectRow(int64_t bytes) final {
+    const int64_t before = page_open_ ? coded_bytes_ + plain_.size() : 0;
+    expected_bytes_ = kPageHeadroomBytes + before + bytes + bytes / kRowSlackShare;
+  }
 
   arrow::Result<PageValues> FinishPage(EncodeScratch* scratch) final {
     ARROW_RETURN_NOT_OK(OpenPage());
     if (mode_ == Mode::kUndecided) {
-      if (Pays()) {
+      if (Pays() || !DecodingIsCheap()) {
         mode_ = Mode::kDictionary;
       } else {
         ARROW_RETURN_NOT_OK(GiveUpDictionary());
       }
     }
     page_open_ = false;
+    expected_bytes_ = 0;
     if (mode_ == Mode::kPlain) {
       return PageValues{parquet::Encoding::PLAIN, plain_.data() + kPageHeadroomBytes, plain_.size() - kPageHeadroomBytes,
                         std::exchange(lent_, {})};
@@ -54,7 +72,7 @@ class ChoosingEncoder : public ValueEncoder {
     mode_ = FirstMode();
     dictionary_used_ = false;
     page_open_ = false;
-    values_in_codes_ = 0;
+    values_in_codes_ = coded_bytes_ = expected_bytes_ = 0;
     codes_.Clear();
     ResetValues();
   }
@@ -84,13 +102,25 @@ class ChoosingEncoder : public ValueEncoder {
     return arrow::Status::OK();
   }
 
-  /// Call after `count` values have become codes.
-  arrow::Status CountCodes(int64_t count) {
+  /// Room for `extra` more bytes in plain(): for all of the row, when it is known how many come.
+  arrow::Status ReservePlain(int64_t extra) {
+    const int64_t expected = expected_bytes_ - plain_.size();
+    return extra <= expected ? plain_.ReserveExactly(expected) : plain_.Reserve(extra);
+  }
+
+  /// Call after `count` values, `bytes` bytes as PLAIN ones, have become codes.
+  arrow::Status CountCodes(int64_t count, int64_t bytes) {
     values_in_codes_ += count;
-    if (mode_ != Mode::kUndecided) return arrow::Status::OK();
-    const bool full = DictionaryBytes() > options_.dictionary_bytes_max;
-    if (!full && (values_in_codes_ < kJudgedValues || Pays())) return arrow::Status::OK();
-    return GiveUpDictionary();
+    coded_bytes_ += bytes;
+    if (mode_ == Mode::kDictionary) {
+      // Inside of a row that is wider than a page; otherwise the page would have ended.
+      const bool overflows = DictionaryBytes() > 2 * options_.dictionary_bytes_max;
+      return overflows && DecodingIsCheap() ? TurnPlain() : arrow::Status::OK();
+    }
+    if (!DictionaryIsFull() && (values_in_codes_ < kJudgedValues || Pays())) return arrow::Status::OK();
+    if (DecodingIsCheap()) return GiveUpDictionary();
+    mode_ = Mode::kDictionary;  // until this page ends
+    return arrow::Status::OK();
   }
 
   /// Makes the current page PLAIN, and all that follow.
@@ -99,10 +129,7 @@ class ChoosingEncoder : public ValueEncoder {
     // Earlier pages refer to the dictionary: it stays.
     mode_ = Mode::kPlain;
     page_open_ = false;
-    ARROW_RETURN_NOT_OK(OpenPage());
-    ARROW_RETURN_NOT_OK(DecodeCodes());
-    codes_.Clear();
-    return arrow::Status::OK();
+    return DecodePage();
   }
 
   virtual int64_t DictionaryBytes() const = 0;
@@ -110,8 +137,8 @@ class ChoosingEncoder : public ValueEncoder {
   virtual DictionaryValues DictionaryPage() const = 0;
   /// Bytes of one value in the file, once compressed.
   virtual double StoredBytes() const = 0;
-  /// Appends the values that codes() stand for to plain().
-  virtual arrow::Status DecodeCodes() = 0;
+  /// Appends the values that codes() stand for to plain(), which has room for them.
+  virtual void DecodeCodes() = 0;
   virtual void ReleaseDictionary() = 0;
   virtual void ResetValues() = 0;
   virtual int64_t ValueMemoryBytes() const = 0;
@@ -133,12 +160,25 @@ class ChoosingEncoder : public ValueEncoder {
     return DictionaryPays(evidence);
   }
 
+  bool DictionaryIsFull() const { return DictionaryBytes() > options_.dictionary_bytes_max; }
+
+  int64_t CodedBytesMax() const { return std::min(kCodedPagePart * options_.dictionary_bytes_max, kCodedBytesMax); }
+  bool DecodingIsCheap() const { return coded_bytes_ <= std::max(CodedBytesMax(), kDecodedPart * DictionaryBytes()); }
+
+  /// The current page's codes become PLAIN values.
+  arrow::Status DecodePage() {
+    ARROW_RETURN_NOT_OK(OpenPage());
+    ARROW_RETURN_NOT_OK(plain_.ReserveExactly(std::max(coded_bytes_, expected_bytes_ - plain_.size())));
+    DecodeCodes();
+    codes_.Clear();
+    coded_bytes_ = 0;
+    return arrow::Status::OK();
+  }
+
   arrow::Status GiveUpDictionary() {
     mode_ = Mode::kPlain;
     page_open_ = false;
-    ARROW_RETURN_NOT_OK(OpenPage());
-    ARROW_RETURN_NOT_OK(DecodeCodes());
-    codes_.Clear();
+    ARROW_RETURN_NOT_OK(DecodePage());
     ReleaseDictionary();
     return arrow::Status::OK();
   }
@@ -152,6 +192,7 @@ class ChoosingEncoder : public ValueEncoder {
     const int64_t bytes = 1 + EncodeHybrid(codes_.data(), codes_.size(), bits, page + 1);
     out->Advance(kPageHeadroomBytes + bytes);
     codes_.Clear();
+    coded_bytes_ = 0;
     dictionary_used_ = true;
     return PageValues{parquet::Encoding::RLE_DICTIONARY, page, bytes, {}};
   }
@@ -164,6 +205,8 @@ class ChoosingEncoder : public ValueEncoder {
   bool page_open_ = false;
   bool dictionary_used_ = false;  // a page of codes was finished in this chunk
   int64_t values_in_codes_ = 0;   // of this chunk
+  int64_t coded_bytes_ = 0;       // what codes_ stand for, as PLAIN values
+  int64_t expected_bytes_ = 0;    // of plain_, when the page's only row is in it; 0: not known
 };
 
 template <typename Number>
@@ -171,15 +214,19 @@ class NumberEncoder final : public ChoosingEncoder {
  public:
   explicit NumberEncoder(const ValueEncoderOptions& options) : ChoosingEncoder(options), dictionary_(options.pool) {}
 
-  arrow::Status Append(LeafReader* reader, int64_t count, EncodeScratch*) override {
+  arrow::Status Append(LeafReader* reader, int64_t count, bool, EncodeScratch*) override {
     ARROW_RETURN_NOT_OK(OpenPage());
     ARROW_ASSIGN_OR_RAISE(const uint8_t* values, reader->NextFixed(count));
     page_bounds_.Update(reinterpret_cast<const Number*>(values), count);
-    if (mode() == Mode::kPlain) return plain().Append(values, count * static_cast<int64_t>(sizeof(Number)));
+    const int64_t bytes = count * static_cast<int64_t>(sizeof(Number));
+    if (mode() == Mode::kPlain) {
+      ARROW_RETURN_NOT_OK(ReservePlain(bytes));
+      return plain().Append(values, bytes);
+    }
     ARROW_RETURN_NOT_OK(codes().Reserve(count));
     ARROW_RETURN_NOT_OK(dictionary_.Encode(reinterpret_cast<const Bits*>(values), count, codes().end()));
     codes().Advance(count);
-    return CountCodes(count);
+    return CountCodes(count, bytes);
   }
 
   EncodedBounds TakePageBounds() override {
@@ -203,14 +250,11 @@ class NumberEncoder final : public ChoosingEncoder {
     return std::min<double>(sizeof(Number), std::log2(range + 1) / 8 + kNumberOverheadBytes);
   }
 
-  arrow::Status DecodeCodes() override {
-    const int64_t count = codes().size();
-    ARROW_RETURN_NOT_OK(plain().Reserve(count * static_cast<int64_t>(sizeof(Number))));
-    for (int64_t i = 0; i < count; ++i) {
+  void DecodeCodes() override {
+    for (int64_t i = 0; i < codes().size(); ++i) {
       const Bits value = dictionary_[codes()[i]];
       plain().AppendUnchecked(reinterpret_cast<const uint8_t*>(&value), sizeof value);
     }
-    return arrow::Status::OK();
   }
 
   void ReleaseDictionary() override { dictionary_.Release(); }
@@ -276,12 +320,12 @@ class BytesEncoder final : public ChoosingEncoder {
         bounded_(fixed_bytes_ <= static_cast<int64_t>(kWholeBoundBytes) &&
                  options.descriptor->sort_order() != parquet::SortOrder::UNKNOWN) {}
 
-  arrow::Status Append(LeafReader* reader, int64_t count, EncodeScratch* scratch) override {
+  arrow::Status Append(LeafReader* reader, int64_t count, bool row_ends, EncodeScratch* scratch) override {
     ARROW_RETURN_NOT_OK(OpenPage());
     if (mode() != Mode::kPlain && RemembersDictionaryOf(*reader)) return AppendIndices(reader, count);
     ARROW_ASSIGN_OR_RAISE(const parquet::ByteArray* values, NextValues(reader, count, scratch));
     if (mode() != Mode::kPlain && AnyIsWide(values, count)) ARROW_RETURN_NOT_OK(TurnPlain());
-    if (mode() == Mode::kPlain) return AppendPlain(values, count);
+    if (mode() == Mode::kPlain) return AppendPlain(values, count, row_ends);
     ARROW_RETURN_NOT_OK(codes().Reserve(count));
     ARROW_RETURN_NOT_OK(dictionary_.Encode(values, count, codes().end()));
     return NoteCodes(count);
@@ -306,9 +350,12 @@ class BytesEncoder final : public ChoosingEncoder {
     return options().compressed ? kTextShare * entry : entry;
   }
 
-  arrow::Status DecodeCodes() override {
-    for (int64_t i = 0; i < codes().size(); ++i) ARROW_RETURN_NOT_OK(Copy(dictionary_[codes()[i]]));
-    return arrow::Status::OK();
+  void DecodeCodes() override {
+    for (int64_t i = 0; i < codes().size(); ++i) {
+      const parquet::ByteArray value = dictionary_[codes()[i]];
+      if (fixed_bytes_ == 0) plain().AppendUnchecked(reinterpret_cast<const uint8_t*>(&value.len), 4);
+      plain().AppendUnchecked(value.ptr, value.len);
+    }
   }
 
   void ReleaseDictionary() override {
@@ -349,24 +396,18 @@ class BytesEncoder final : public ChoosingEncoder {
     return std::any_of(values, values + count, is_wide);
   }
 
-  arrow::Status Copy(const parquet::ByteArray& value) {
-    ARROW_RETURN_NOT_OK(plain().Reserve(4 + static_cast<int64_t>(value.len)));
-    if (fixed_bytes_ == 0) plain().AppendUnchecked(reinterpret_cast<const uint8_t*>(&value.len), 4);
-    plain().AppendUnchecked(value.ptr, value.len);
-    return arrow::Status::OK();
-  }
-
-  arrow::Status AppendPlain(const parquet::ByteArray* values, int64_t count) {
+  arrow::Status AppendPlain(const parquet::ByteArray* values, int64_t count, bool row_ends) {
     int64_t total = 0;
     for (int64_t i = 0; i < count; ++i) total += values[i].len;
     unencoded_bytes_ += total;
-    if (count == 1 && total >= options().lent_bytes_min && fixed_bytes_ == 0 && page_is_empty()) return LendPlain(values[0]);
-    const int length_bytes = fixed_bytes_ == 0 ? 4 : 0;
+    const bool may_lend = count == 1 && row_ends && fixed_bytes_ == 0 && page_is_empty();
+    if (may_lend && total >= options().lent_bytes_min) return LendPlain(values[0]);
+    const int64_t length_bytes = LengthBytes();
     // Twice as much as there is would be a whole wide value too much.
-    if (total > options().dictionary_bytes_max) {
+    if (total > options().dictionary_bytes_max && row_ends) {
       ARROW_RETURN_NOT_OK(plain().ReserveExactly(total + count * length_bytes));
     } else {
-      ARROW_RETURN_NOT_OK(plain().Reserve(total + count * length_bytes));
+      ARROW_RETURN_NOT_OK(ReservePlain(total + count * length_bytes));
     }
     uint8_t* out = plain().end();
     for (int64_t i = 0; i < count; ++i) {
@@ -394,27 +435,36 @@ class BytesEncoder final : public ChoosingEncoder {
     ARROW_RETURN_NOT_OK(last_page_.Resize(dictionary_.size()));
     std::fill(last_page_.data() + known, last_page_.end(), 0);
     const uint32_t* new_codes = codes().end();
+    int64_t bytes = 0;
     for (int64_t i = 0; i < count; ++i) {
       const uint32_t code = new_codes[i];
       const parquet::ByteArray entry = dictionary_[code];
-      unencoded_bytes_ += entry.len;
+      bytes += entry.len;
       if (last_page_[code] == page_number_) continue;
       last_page_[code] = page_number_;
       if (bounded_) page_bounds_.Update(entry);
     }
     codes().Advance(count);
-    return CountCodes(count);
+    unencoded_bytes_ += bytes;
+    return CountCodes(count, bytes + count * LengthBytes());
   }
 
-  /// True when codes of `reader`'s dictionary entries are kept in known_codes_.
+  int64_t LengthBytes() const { return fixed_bytes_ == 0 ? 4 : 0; }
+
+  /// True when codes of `reader`'s dictionary entries are kept in known_codes_. Those of a dictionary with a wide entry are not: it
+  /// must not get into ours.
   bool RemembersDictionaryOf(const LeafReader& reader) {
     const arrow::Array* dictionary = reader.dictionary();
     if (dictionary == nullptr || dictionary->length() > kRememberedEntries) return false;
-    if (remembered_.lock() == dictionary->data()) return true;
+    if (remembered_.lock() == dictionary->data()) return !known_codes_.empty();
+    known_codes_.Clear();
+    remembered_ = dictionary->data();
+    for (uint32_t i = 0; i < dictionary->length(); ++i) {
+      if (reader.DictionaryEntry(i).len > options().dictionary_bytes_max) return false;
+    }
     if (!known_codes_.Resize(dictionary->length()).ok()) return false;
     std::fill(known_codes_.data(), known_codes_.end(), kUnknownCode);
-    remembered_ = dictionary->data();
-    return true;
+    return !known_codes_.empty();
   }
 
   arrow::Status AppendIndices(LeafReader* reader, int64_t count) {
@@ -454,7 +504,7 @@ class BooleanEncoder final : public ValueEncoder {
  public:
   explicit BooleanEncoder(const ValueEncoderOptions& options) : values_(options.pool) {}
 
-  arrow::Status Append(LeafReader* reader, int64_t count, EncodeScratch*) override {
+  arrow::Status Append(LeafReader* reader, int64_t count, bool, EncodeScratch*) override {
     ARROW_ASSIGN_OR_RAISE(const uint8_t* values, reader->NextFixed(count));
     page_bounds_.Update(values, count);
     return values_.Append(values, count);

@@ -31,10 +31,12 @@ test-fast: build
 	ctest --preset release -j 2
 
 sanitize: bootstrap
+	@rm -rf build/tsan/reports && mkdir -p build/tsan/reports
 	@for preset in asan tsan; do \
 	  { [ -f build/$$preset/build.ninja ] || cmake --preset $$preset >/dev/null; } && \
 	  cmake --build build/$$preset --target unit_tests && ctest --preset $$preset -j 2 -L unit || exit 1; \
 	done
+	@.venv/bin/python tools/thread_reports.py build/tsan/reports
 
 test: lint test-fast
 	.venv/bin/python -m pytest -q tests

@@ -62,3 +62,38 @@ def test_below_the_minimum_is_one_clear_error(run, limit):
     done = run(["--memory-limit", limit, "sql", "SELECT 1"], check=False)
     assert done.exit_code == 3
     assert "32" in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+def chain_of_joins(count, rows):
+    sums = ", ".join(f"sum(v{k})" for k in range(count))
+    joins = " ".join(
+        f"JOIN (SELECT i, i * {k} AS v{k} FROM generate_series(1, {rows}) g(i)) t{k} USING (i)" for k in range(count)
+    )
+    return f"SELECT count(*), {sums} FROM generate_series(1, {rows}) g(i) {joins}"
+
+
+def test_a_chain_of_joins_runs_at_every_limit(run):
+    """All joins stream at once, so what each of them keeps and needs adds up, and so do the batches between them."""
+    count, rows = 16, 150_000
+    total = rows * (rows + 1) // 2
+    expected = ",".join(str(value) for value in [rows] + [total * k for k in range(count)])
+    for limit_mib in [32, 48, 64, 128]:
+        done = run(["sql", "--format", "csv", chain_of_joins(count, rows)], limit_mib=limit_mib, threads=2)
+        assert done.stdout.splitlines()[1:] == [expected], f"at {limit_mib} MiB"
+        if limit_mib <= 64:
+            assert done.metrics["spilled_bytes"] > 0
+
+
+def test_many_distinct_arguments_run_at_every_limit(run, lineitem):
+    """Every DISTINCT has its own groups from the start; a second worker would double what they need."""
+    columns = (
+        "l_orderkey l_partkey l_suppkey l_linenumber l_quantity l_extendedprice l_discount l_returnflag l_linestatus l_shipdate "
+        "l_commitdate l_receiptdate l_shipinstruct l_comment l_tax"
+    ).split()
+    counts = ", ".join(f"count(DISTINCT {name}) FILTER (WHERE l_tax > 0.0{i})" for name in columns for i in range(4))
+    query = f"SELECT l_shipmode, {counts} FROM '{lineitem}' WHERE l_orderkey < 20000 GROUP BY 1 ORDER BY 1"
+    rows = duckdb.connect().execute(query).fetchall()
+    expected = [",".join(str(value) for value in row) for row in rows]
+    for limit_mib in [32, 40, 48, 64]:
+        done = run(["sql", "--format", "csv", query], limit_mib=limit_mib, threads=2)
+        assert done.stdout.splitlines()[1:] == expected, f"at {limit_mib} MiB"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/aggregate/aggregate_operator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "exec/aggregate/aggregation.h"
 #include "runtime/operator_timer.h"
+#include "runtime/worker_pool.h"
 
 namespace icebound::exec {
 
@@ -28,8 +30,10 @@ AggregateOperator::~AggregateOperator() = default;
 
 arrow::Status AggregateOperator::Prepare() {
   ARROW_RETURN_NOT_OK(child_->Prepare());
-  ARROW_RETURN_NOT_OK(aggregation_->StartInput(WorkerCount(*context(), *child_)));
-  ARROW_RETURN_NOT_OK(DrainInParallel(context(), child_.get(), [this](int worker, BatchStream* stream) -> arrow::Status {
+  const int workers = std::min(WorkerCount(*context(), *child_), aggregation_->WorkersMax());
+  ARROW_RETURN_NOT_OK(aggregation_->StartInput(workers));
+  ARROW_RETURN_NOT_OK(runtime::RunOnThreads(workers, [this](int worker) -> arrow::Status {
+    ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<BatchStream> stream, child_->OpenStream());
     while (true) {
       ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch, stream->Next());
       const runtime::OperatorTimer timer(mutable_metrics());

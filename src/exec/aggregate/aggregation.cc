@@ -150,7 +150,7 @@ arrow::Status Aggregation::MakeOrdered(OrderedPlan plan) {
 
 arrow::Status Aggregation::StartInput(int workers) {
   workers_ = workers;
-  const auto peers = static_cast<int>(1 + distinct_.size() + ordered_.size());
+  const int peers = PeerCount();
   ARROW_RETURN_NOT_OK(groups_->StartInput(workers, peers));
   for (const auto& source : distinct_) ARROW_RETURN_NOT_OK(source->groups->StartInput(workers, peers));
   for (const auto& source : ordered_) ARROW_RETURN_NOT_OK(source->values->StartInput(workers));

@@ -38,6 +38,9 @@ class Aggregation {
                                                           runtime::OperatorMetrics* metrics);
   ~Aggregation();
 
+  /// How many workers the memory that is free now will do for. Each needs its start in every component, so with many DISTINCT
+  /// arguments a second worker may take more than is left by the first.
+  int WorkersMax() const { return groups_->WorkersMax(PeerCount()); }
   arrow::Status StartInput(int workers);
   arrow::Status Append(int worker, const std::shared_ptr<arrow::RecordBatch>& batch);
   arrow::Status FinishWorker(int worker);
@@ -63,6 +66,7 @@ class Aggregation {
   };
 
   Aggregation(QueryContext* context, runtime::OperatorMetrics* metrics);
+  int PeerCount() const { return static_cast<int>(1 + distinct_.size() + ordered_.size()); }
   expr::EvalContext eval() const { return {consumer_->pool(), context_->statement_time_us}; }
   arrow::Status MakeDistinct(const DistinctPlan& plan);
   arrow::Status MakeOrdered(OrderedPlan plan);

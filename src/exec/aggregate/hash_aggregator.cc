@@ -25,6 +25,9 @@ constexpr int64_t kChunkBytesMax = int64_t{64} << 10;
 /// Part of the free memory that groups may keep when nothing was spilled: the rest is for who takes the rows.
 constexpr double kKeepShare = 0.6;
 
+/// Of what is free when the input begins, the part that workers may need from the start.
+constexpr int64_t kStartPart = 2;
+
 /// Encoded keys of one slice, if there is more than one row.
 constexpr int64_t kKeyBytesMax = int64_t{128} << 10;
 
@@ -110,8 +113,17 @@ HashAggregator::~HashAggregator() {
 
 // --- input ------------------------------------------------------------------------------------------------------------------
 
+int HashAggregator::PartitionBits() const { return layout_->has_keys() ? kPartitionBits : 0; }
+
+int HashAggregator::WorkersMax(int peers) const {
+  const int64_t worker_bytes =
+      GroupStore::StartBytes(PartitionBits(), kChunkBytesMin) + static_cast<int64_t>(sizeof(Worker::Scratch)) + kKeyBytesMax;
+  const int64_t workers = context_->ledger.available_bytes() / kStartPart / peers / worker_bytes;
+  return static_cast<int>(std::clamp<int64_t>(workers, 1, std::max(1, context_->threads)));
+}
+
 arrow::Status HashAggregator::StartInput(int workers, int peers) {
-  const int bits = layout_->has_keys() ? kPartitionBits : 0;
+  const int bits = PartitionBits();
   const int64_t worker_bytes = consumer_->share_bytes() / workers / peers;
   chunk_bytes_ = std::clamp(worker_bytes / (int64_t{8} << kPartitionBits) / 4096 * 4096, kChunkBytesMin, kChunkBytesMax);
   files_ = std::make_unique<PartitionFiles>(context_, name_, 0, 1 << bits);

@@ -70,6 +70,10 @@ class HashAggregator final : public memory::Reclaimer {
 
   const GroupLayout& layout() const { return *layout_; }
 
+  /// How many workers may take rows when each needs its start for every one of `peers` (see StartInput), and half of what is free
+  /// is left to what gives the rows.
+  int WorkersMax(int peers) const;
+
   /// `peers`: consumers that take rows side by side, this one among them.
   arrow::Status StartInput(int workers, int peers = 1);
   arrow::Status Append(int worker, const GroupBatch& batch);
@@ -107,6 +111,7 @@ class HashAggregator final : public memory::Reclaimer {
   arrow::Status SpillWorker(Worker* worker);
   int64_t FreeBytes() const;
   int64_t StreamBytes() const;
+  int PartitionBits() const;
   arrow::Status SpillAll();
   arrow::Status SpillWaiting();
   int64_t QueueStored();

@@ -34,8 +34,16 @@ constexpr int64_t kFilterBytesMax = int64_t{8} << 20;
 /// With a row wider than this part of what may be held, pairs are joined one after another: a thread may hold several such rows.
 constexpr int64_t kLonelyRowPart = 16;
 
+/// Of its share a join leaves to its streams' batches at most this part.
+constexpr int64_t kBatchesPart = 4;
+
 /// Bytes of workspace a row of a batch, of a worker or stream: hashes, heads, places, pairs.
 constexpr int64_t kWorkspaceBytesPerRow = 96;
+
+/// A chunk for each of `count` workers and each of 2^bits partitions, when all together may take `chunks_bytes`.
+int64_t ChunkBytes(int64_t chunks_bytes, int count, int bits, int64_t bytes_min) {
+  return std::clamp((chunks_bytes / count >> bits) / kTinyChunkBytes * kTinyChunkBytes, bytes_min, kChunkBytesMax);
+}
 
 }  // namespace
 
@@ -108,9 +116,11 @@ int64_t HashJoin::HeldBytesMax() const {
   const int64_t free_bytes = ledger.available_bytes() + budget_.slack_bytes() + budget_.taken_bytes();
   const int64_t granted_bytes = ledger.granted_bytes();
   const int64_t share_bytes = consumer_->share_bytes();
+  // Batches of the streams are no part of what is held, and in a chain of joins every one has some on their way.
+  const int64_t batches_bytes = std::min(streams_max_ * plan_.context->batch_bytes, share_bytes / kBatchesPart);
   // What another one holds beyond its share is not free, but to be had.
   const auto part_bytes = static_cast<int64_t>(kHeldPart * static_cast<double>(std::max(free_bytes, share_bytes)));
-  return std::min({share_bytes, part_bytes, std::max(granted_bytes - kOthersBytes, granted_bytes / 4)});
+  return std::min({share_bytes - batches_bytes, part_bytes, std::max(granted_bytes - kOthersBytes, granted_bytes / 4)});
 }
 
 int64_t HashJoin::WorkspaceBytes() const { return plan_.context->batch_rows * kWorkspaceBytesPerRow; }
@@ -122,8 +132,7 @@ void HashJoin::ChooseSizes(int workers) {
   // A forced spill writes every chunk after every batch: with many partitions a block a row.
   bits_ = plan_.is_keyless ? 0 : (plan_.context->force_spill ? 2 : RowPartitions::kBitsMax);
   while (bits_ > 2 && (workers * chunk_bytes_min << bits_) > chunks_bytes) --bits_;
-  chunk_bytes_ =
-      std::clamp((chunks_bytes / workers >> bits_) / kTinyChunkBytes * kTinyChunkBytes, chunk_bytes_min, kChunkBytesMax);
+  chunk_bytes_ = ChunkBytes(chunks_bytes, workers, bits_, chunk_bytes_min);
 }
 
 /// Between batches of the build: spills what the ledger wants back.
@@ -245,7 +254,7 @@ arrow::Status HashJoin::ReserveProbe() {
   while (true) {
     int64_t spilled = 0;
     for (int p = 0; p < build_->partition_count(); ++p) spilled += build_->is_spilled(p) ? 1 : 0;
-    const int64_t probe_bytes = streams_max_ * RowPartitions::WorkerBytes(static_cast<int>(spilled), chunk_bytes_);
+    const int64_t probe_bytes = streams_max_ * RowPartitions::WorkerBytes(static_cast<int>(spilled), probe_chunk_bytes_);
     const int64_t pair_bytes = spilled > 0 ? streams_max_ * PairJoin::FloorBytes(chunk_bytes_) : 0;
     const int64_t bytes = std::max(probe_bytes, pair_bytes);
     const bool may_hold = budget_.taken_bytes() + bytes <= HeldBytesMax();
@@ -272,6 +281,8 @@ arrow::Status HashJoin::StartProbe(std::unique_ptr<Operator> probe) {
   }
   probe_ = std::move(probe);
   if (probe_ == nullptr) return FinishProbing();
+  // Others have come since the build: the joins below, which had their share of what was left.
+  probe_chunk_bytes_ = std::min(chunk_bytes_, ChunkBytes(HeldBytesMax() / kChunksPart, streams_max_, bits_, kTinyChunkBytes));
   ARROW_RETURN_NOT_OK(ReserveProbe());
   is_spilled_.resize(static_cast<size_t>(build_->partition_count()));
   for (size_t p = 0; p < is_spilled_.size(); ++p) is_spilled_[p] = build_->is_spilled(static_cast<int>(p));
@@ -283,7 +294,7 @@ arrow::Status HashJoin::StartProbe(std::unique_ptr<Operator> probe) {
     options.purpose = "join-probe";
     options.bits = bits_;
     options.workers = streams_max_;
-    options.chunk_bytes = chunk_bytes_;
+    options.chunk_bytes = probe_chunk_bytes_;
     spilled_probe_ = std::make_unique<RowPartitions>(options);
   }
   ARROW_RETURN_NOT_OK(BuildTables());

@@ -130,7 +130,8 @@ class HashJoin final : public memory::Reclaimer {
   sort::SortBudget budget_;
   const int streams_max_;
   int bits_ = 5;
-  int64_t chunk_bytes_ = 64 << 10;
+  int64_t chunk_bytes_ = 64 << 10;  // of the build side, and at most of a block of either
+  int64_t probe_chunk_bytes_ = 4 << 10;
   int64_t floor_bytes_ = 0;
   sort::MappedPages workspace_;  // stands for the vectors of workers and streams
   std::vector<BuildWorker> build_workers_;

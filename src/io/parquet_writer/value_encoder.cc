@@ -451,8 +451,8 @@ class BytesEncoder final : public ChoosingEncoder {
 
   int64_t LengthBytes() const { return fixed_bytes_ == 0 ? 4 : 0; }
 
-  /// True when codes of `reader`'s dictionary entries are kept in known_codes_. Those of a dictionary with a wide entry are not: it
-  /// must not get into ours.
+  /// True when codes of `reader`'s dictionary entries are kept in known_codes_. Those of a dictionary with a wide entry are not:
+  /// it must not get into ours.
   bool RemembersDictionaryOf(const LeafReader& reader) {
     const arrow::Array* dictionary = reader.dictionary();
     if (dictionary == nullptr || dictionary->length() > kRememberedEntries) return false;

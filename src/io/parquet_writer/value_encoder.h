@@ -7,8 +7,8 @@
 //               PLAIN values again and nothing was lost but some hashing.
 //   dictionary  pages of codes. At each page's end the question is asked again; when the answer turns, or the dictionary is full,
 //               the pages after it are PLAIN (readers know this as a fall-back).
-//   repeated    Codes may stand for many times the bytes of the dictionary (wide values that repeat), and then become PLAIN no more:
-//               a page of codes ends when they stand for a few times what a page holds, and if it must not end there (inside of
+//   repeated    Codes may stand for many times the bytes of the dictionary (wide values that repeat), and then become PLAIN no
+//               more: a page of codes ends when they stand for a few times what a page holds, and if it must not end there (inside of
 //               one row), its codes stay codes.
 //   wide        A value larger than any dictionary may be never enters one: it, and what follows it, is PLAIN.
 //   plain       to the end of the chunk. The next chunk starts undecided: what it costs is one page of hashing.
@@ -58,8 +58,8 @@ struct ValueEncoderOptions {
   int64_t expected_values = 0;       ///< in a chunk
   bool compressed = true;            ///< a codec comes after us: PLAIN numbers shrink
 
-  /// A BYTE_ARRAY value of at least so many bytes that comes alone, ends its row, and is first in its page, is not copied: the page
-  /// must be finished while the array is there.
+  /// A BYTE_ARRAY value of at least so many bytes that comes alone, ends its row, and is first in its page, is not copied: the
+  /// page must be finished while the array is there.
   int64_t lent_bytes_min = std::numeric_limits<int64_t>::max();
 };
 
@@ -91,8 +91,8 @@ class ValueEncoder {
 
   /// Bytes of the current page's values, roughly; at least what they take when finished.
   virtual int64_t page_bytes() const = 0;
-  /// The dictionary has no room, or the codes stand for much more than a page should hold: finish the page before the next Append,
-  /// if a row ends here.
+  /// The dictionary has no room, or the codes stand for much more than a page should hold: finish the page before the next
+  /// Append, if a row ends here.
   virtual bool wants_new_page() const = 0;
 
   /// Ends the page. Then, before the next Append: its bounds, and for BYTE_ARRAY the bytes of its values without lengths.

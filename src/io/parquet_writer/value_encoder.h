@@ -8,8 +8,8 @@
 //   dictionary  pages of codes. At each page's end the question is asked again; when the answer turns, or the dictionary is full,
 //               the pages after it are PLAIN (readers know this as a fall-back).
 //   repeated    Codes may stand for many times the bytes of the dictionary (wide values that repeat), and then become PLAIN no
-//               more: a page of codes ends when they stand for a few times what a page holds, and if it must not end there (inside of
-//               one row), its codes stay codes.
+//               more: a page of codes ends when they stand for a few times what a page holds, and if it must not end there
+//               (inside of one row), its codes stay codes.
 //   wide        A value larger than any dictionary may be never enters one: it, and what follows it, is PLAIN.
 //   plain       to the end of the chunk. The next chunk starts undecided: what it costs is one page of hashing.
 //

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
 #include "base/injection.h"
@@ -159,9 +161,15 @@ class LocalOutputFile final : public OutputFile {
 
  private:
   arrow::Status OpenDirectly() {
-    // Without waiting for a pipe's reader, which may never come; writes wait as usual.
-    fd_ = open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd_ < 0 && errno == ENXIO) return MakeError(ErrorKind::kInvalidInput, "nobody reads from the pipe {}", name_);
+    // A pipe's reader may come a little later, or never: a plain open would wait for ever. Writes wait as usual.
+    constexpr auto kPipePatience = std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + kPipePatience;
+    while ((fd_ = open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0 && errno == ENXIO) {
+      if (std::chrono::steady_clock::now() >= deadline) {
+        return MakeError(ErrorKind::kInvalidInput, "nobody reads from the pipe {}", name_);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
     if (fd_ < 0) return SystemError(errno, name_, "open");
     fcntl(fd_, F_SETFL, O_WRONLY);
     direct_ = true;

@@ -198,5 +198,5 @@ def test_a_pipe_is_refused_and_never_waited_for(run, tmp_path):
     os.mkfifo(pipe)
     read = run(["sql", f"SELECT * FROM '{pipe}'"], check=False, timeout=20)
     assert read.exit_code == 2 and "is not a regular file" in read.stderr
-    written = run(["sql", f"COPY (SELECT 1 AS a) TO '{pipe}' (FORMAT csv)"], check=False, timeout=20)
+    written = run(["sql", f"COPY (SELECT 1 AS a) TO '{pipe}' (FORMAT csv)"], check=False, timeout=60)
     assert written.exit_code == 2 and "nobody reads from the pipe" in written.stderr

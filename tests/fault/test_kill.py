@@ -10,11 +10,17 @@ import pytest
 import measure
 
 
+def default_signals():
+    """In the child: who started the tests may have ignored some (nohup, a shell's background), which a program inherits and honours."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(lineitem, spill_dir, target, limit="64MiB", before=()):
     return subprocess.Popen(
         [*before, measure.PROGRAM, "--memory-limit", limit, "--threads", "2", "--spill-dir", spill_dir, "sql",
          f"COPY (SELECT * FROM '{lineitem}' ORDER BY l_comment) TO '{target}'"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=default_signals)
 
 
 def wait_for_spill(spill_dir, process, at_least=8 << 20):
@@ -79,7 +85,7 @@ def test_a_signal_at_any_moment_of_the_start(spill_dir, lineitem, command):
     arguments = [part.format(statement) for part in command]
     for milliseconds in range(0, 90, 3):
         process = subprocess.Popen([measure.PROGRAM, "--memory-limit", "32MiB", "--spill-dir", spill_dir, *arguments],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=default_signals)
         time.sleep(milliseconds / 1000)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=30)

@@ -29,7 +29,8 @@ constexpr int kStallsMax = 10;
 constexpr int kIdleStallsMax = 5;
 
 // When no consumer can spill, others may still be about to free buffers; but then most likely the plan needs more than there is.
-constexpr std::chrono::milliseconds kWaitForUnspillable{200};
+// A thread that compresses a page of the widest rows on a busy machine takes the better part of a second.
+constexpr std::chrono::milliseconds kWaitForUnspillable{1000};
 
 // What spills that were asked for may take of the emergency reserve, all together.
 constexpr int64_t kSpillLoanBytesMax = 1 << 20;

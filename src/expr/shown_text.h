@@ -6,15 +6,21 @@
 #include <string>
 #include <string_view>
 
+#include "expr/utf8_text.h"
+
 namespace icebound::expr {
+
+/// The longest beginning of `text` of at most `bytes` bytes that does not end inside a character.
+inline std::string_view CutText(std::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && IsContinuation(text[bytes])) --bytes;
+  return text.substr(0, bytes);
+}
 
 /// A value as a message shows it: a long one is cut, as it may be as wide as memory allows, and its bytes are given.
 inline std::string ShownText(std::string_view text) {
-  constexpr size_t kShownBytes = 120;
-  if (text.size() <= kShownBytes) return std::string(text);
-  size_t end = kShownBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside a character
-  return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
+  const std::string_view head = CutText(text, 120);
+  return head.size() == text.size() ? std::string(text) : fmt::format("{}... ({} bytes)", head, text.size());
 }
 
 }  // namespace icebound::expr

@@ -31,17 +31,8 @@ class FilterStream final : public BatchStream {
  private:
   /// The first rows of `rest_`, fewer when the values that the predicate makes on its way do not fit.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> FilterSlice() {
-    while (true) {
-      const int64_t rows = sizer_.NextRows(rest_->num_rows());
-      auto kept = expr::Filter(predicate_, rest_->Slice(0, rows), eval_);
-      if (!kept.ok()) {
-        if (sizer_.TryHalf(kept.status(), rows)) continue;
-        return kept.status();
-      }
-      sizer_.Observe(rows, 0);
-      rest_ = rows == rest_->num_rows() ? nullptr : rest_->Slice(rows);
-      return kept;
-    }
+    return sizer_.Next(
+        &rest_, [&](const auto& rows) { return expr::Filter(predicate_, rows, eval_); }, [](const auto&) { return int64_t{0}; });
   }
 
   const std::unique_ptr<BatchStream> input_;

@@ -57,17 +57,9 @@ class ProjectStream final : public BatchStream {
 
   /// The first rows of `rest_`, as many as their values allow.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> ProjectSlice() {
-    while (true) {
-      const int64_t rows = sizer_.NextRows(rest_->num_rows());
-      auto projected = Project(*rest_->Slice(0, rows));
-      if (!projected.ok()) {
-        if (sizer_.TryHalf(projected.status(), rows)) continue;
-        return projected.status();
-      }
-      sizer_.Observe(rows, ComputedBytes(exprs_, (*projected)->columns()));
-      rest_ = rows == rest_->num_rows() ? nullptr : rest_->Slice(rows);
-      return projected;
-    }
+    return sizer_.Next(
+        &rest_, [&](const auto& rows) { return Project(*rows); },
+        [&](const auto& batch) { return ComputedBytes(exprs_, batch->columns()); });
   }
 
   const std::unique_ptr<BatchStream> input_;

@@ -9,10 +9,11 @@
 #pragma once
 
 #include <arrow/record_batch.h>
-#include <arrow/status.h>
+#include <arrow/result.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "icebound/error.h"
 
@@ -21,6 +22,25 @@ namespace icebound::exec {
 /// One a stream; not thread safe.
 class SliceSizer {
  public:
+  /// Takes the first rows off `rest`, which is null when nothing is left, and gives `evaluate(slice)`: a batch, or null for no
+  /// rows. `bytes_of(batch)` says how wide its values are.
+  template <typename Evaluate, typename BytesOf>
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next(std::shared_ptr<arrow::RecordBatch>* rest, const Evaluate& evaluate,
+                                                          const BytesOf& bytes_of) {
+    while (true) {
+      const int64_t rows = NextRows((*rest)->num_rows());
+      arrow::Result<std::shared_ptr<arrow::RecordBatch>> batch = evaluate((*rest)->Slice(0, rows));
+      if (!batch.ok()) {
+        if (TryHalf(batch.status(), rows)) continue;
+        return batch;
+      }
+      Observe(rows, bytes_of(*batch));
+      *rest = rows == (*rest)->num_rows() ? nullptr : (*rest)->Slice(rows);
+      return batch;
+    }
+  }
+
+ private:
   /// Bytes a slice's values should have: what a batch is bounded by.
   static constexpr int64_t kTargetBytes = 1 << 20;
 
@@ -42,7 +62,6 @@ class SliceSizer {
     return true;
   }
 
- private:
   static constexpr int64_t kMostRows = int64_t{1} << 30;
   static constexpr int64_t kPatienceSlices = 64;
 

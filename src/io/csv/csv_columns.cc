@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "expr/number_text.h"
+#include "expr/shown_text.h"
 #include "expr/type_rules.h"
 #include "expr/utf8_text.h"
 #include "io/csv/csv_values.h"
@@ -20,10 +21,8 @@ namespace {
 constexpr size_t kShownBytes = 60;
 
 std::string Shown(std::string_view text) {
-  if (text.size() <= kShownBytes) return std::string(text);
-  size_t bytes = kShownBytes;
-  while (bytes > 0 && expr::IsContinuation(text[bytes])) --bytes;
-  return fmt::format("{}...", text.substr(0, bytes));
+  const std::string_view head = expr::CutText(text, kShownBytes);
+  return head.size() == text.size() ? std::string(text) : fmt::format("{}...", head);
 }
 
 /// Validity bits that exist once there is a null. Not thread safe.

@@ -4,6 +4,8 @@
 import pathlib
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
@@ -15,6 +17,18 @@ import measure  # noqa: E402
 def lineitem():
     """TPC-H SF1 lineitem: 6,001,215 rows, about 1 GiB in memory."""
     return measure.tpch(1) / "lineitem.parquet"
+
+
+@pytest.fixture(scope="session")
+def three_gib_of_text(tmp_path_factory):
+    """3000 rows (k, s) in no order of k, each s of 1 MiB: more than the offsets of one string array can tell. Small on disk."""
+    path = tmp_path_factory.mktemp("texts") / "texts.parquet"
+    schema = pa.schema([("k", pa.int64()), ("s", pa.string())])
+    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=False) as writer:
+        for first in range(0, 3000, 10):
+            keys = [(first + i) * 7919 % 3001 for i in range(10)]
+            writer.write_table(pa.table([keys, [f"{key:08}" * (1 << 17) for key in keys]], schema=schema))
+    return path
 
 
 @pytest.fixture

@@ -93,14 +93,9 @@ def test_row_27_copy_from_parquet_to_parquet_larger_than_the_limit(run, tmp_path
     assert query(f"SELECT count(*), sum(l_extendedprice) FROM '{target}'") == query(f"SELECT count(*), sum(l_extendedprice) FROM '{lineitem}'")
 
 
-def test_row_37_more_than_2_gib_of_text(run, tmp_path):
-    """3000 rows of 1 MiB: no concatenation may reach the 2 GiB offsets of a string array."""
-    source, target = tmp_path / "texts.parquet", tmp_path / "out.parquet"
-    schema = pa.schema([("k", pa.int64()), ("s", pa.string())])
-    with pq.ParquetWriter(source, schema, compression="zstd", use_dictionary=False) as writer:
-        for first in range(0, 3000, 10):
-            keys = [(first + i) * 7919 % 3001 for i in range(10)]
-            writer.write_table(pa.table([keys, [f"{key:08}" * (1 << 17) for key in keys]], schema=schema))
+def test_row_37_more_than_2_gib_of_text(run, tmp_path, three_gib_of_text):
+    """No concatenation may reach the 2 GiB offsets of a string array."""
+    source, target = three_gib_of_text, tmp_path / "out.parquet"
     run(["sql", f"COPY (SELECT * FROM '{source}' ORDER BY k) TO '{target}' (FORMAT parquet, COMPRESSION zstd)"], limit_mib=64)
     assert query(f"SELECT count(*), min(length(s)), max(length(s)), sum(k) FROM '{target}'") == [
         (3000, 1 << 20, 1 << 20, query(f"SELECT sum(k) FROM '{source}'")[0][0])]

@@ -210,14 +210,9 @@ def test_row_33_ten_of_many_wide_groups(ask):
     assert [(url[-10:], n) for url, n in answer] == [(f"{i:010d}", "3") for i in range(10)]
 
 
-def test_row_37_more_than_2_gib_of_text_through_a_join_and_an_aggregate(ask, tmp_path):
-    """3000 rows of 1 MiB: neither the pairs nor the states may be one string array."""
-    source = tmp_path / "texts.parquet"
-    schema = pa.schema([("k", pa.int64()), ("s", pa.string())])
-    with pq.ParquetWriter(source, schema, compression="zstd", use_dictionary=False) as writer:
-        for first in range(0, 3000, 10):
-            keys = [(first + i) * 7919 % 3001 for i in range(10)]
-            writer.write_table(pa.table([keys, [f"{key:08}" * (1 << 17) for key in keys]], schema=schema))
+def test_row_37_more_than_2_gib_of_text_through_a_join_and_an_aggregate(ask, three_gib_of_text):
+    """Neither the pairs nor the states may be one string array."""
+    source = three_gib_of_text
     expected = duckdb.connect().execute(f"SELECT count(*), sum(k)::BIGINT FROM '{source}'").fetchone()
     answer = ask(
         f"SELECT count(*), sum(k), sum(length(m)) FROM (SELECT a.k, max(b.s) AS m FROM '{source}' a JOIN '{source}' b ON a.k = b.k WHERE length(a.s) > 0 GROUP BY a.k) q",

@@ -10,13 +10,6 @@
 
 namespace icebound::expr {
 
-/// The longest beginning of `text` of at most `bytes` bytes that does not end inside a character.
-inline std::string_view CutText(std::string_view text, size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && IsContinuation(text[bytes])) --bytes;
-  return text.substr(0, bytes);
-}
-
 /// A value as a message shows it: a long one is cut, as it may be as wide as memory allows, and its bytes are given.
 inline std::string ShownText(std::string_view text) {
   const std::string_view head = CutText(text, 120);

@@ -38,6 +38,13 @@ inline size_t CharacterBytes(std::string_view text, size_t at) {
   return end - at;
 }
 
+/// The longest beginning of `text` of at most `bytes` bytes that does not end inside a character.
+inline std::string_view CutText(std::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && IsContinuation(text[bytes])) --bytes;
+  return text.substr(0, bytes);
+}
+
 /// The offset after `count` characters from the start; the size when there are fewer.
 inline size_t SkipCharacters(std::string_view text, int64_t count) {
   size_t at = 0;

@@ -8,18 +8,16 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 #include "base/error.h"
+#include "iceberg/puffin/little_endian.h"
 
 namespace icebound::iceberg::puffin {
 
 using roaring::api::roaring_bitmap_s;
 
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "the bitmaps' own bytes are little-endian");
 
 constexpr std::array<uint8_t, 4> kMagic = {0xD1, 0xD3, 0x39, 0x64};
 constexpr size_t kLengthBytes = 4;
@@ -45,12 +43,6 @@ uint32_t ReadBigEndian32(const uint8_t* at) {
 }
 void WriteBigEndian32(uint32_t value, uint8_t* at) {
   for (int i = 0; i < 4; ++i) at[i] = static_cast<uint8_t>(value >> (24 - 8 * i));
-}
-template <typename T>
-T ReadLittleEndian(const uint8_t* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(value));
-  return value;
 }
 
 template <typename... Args>

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "iceberg/puffin/little_endian.h"
 
 namespace icebound::iceberg::puffin {
 
@@ -25,13 +26,6 @@ constexpr uint32_t kZstdMagic = 0xFD2FB528;
 constexpr int64_t kZstdRatio = int64_t{128} << 10;  // a block of 4 bytes becomes 128 KiB at most, so less than this a byte
 
 constexpr int64_t kZstdContextBytes = 4 << 20;
-
-template <typename T>
-T ReadLittleEndian(const uint8_t* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(value));
-  return value;
-}
 
 arrow::Status NoSize(std::string_view kind) {
   return MakeError(ErrorKind::kCorruptData, "{}: the frame is cut short, or does not say how large it becomes", kind);

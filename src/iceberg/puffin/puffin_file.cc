@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
 #include "iceberg/puffin/frame_codec.h"
+#include "iceberg/puffin/little_endian.h"
 #include "iceberg/spec/json_text.h"
 
 namespace icebound::iceberg::puffin {
@@ -25,11 +25,6 @@ constexpr int64_t kMaxPayloadBytes = int64_t{256} << 20;
 std::span<const uint8_t> BytesOf(const arrow::Buffer& buffer) { return {buffer.data(), static_cast<size_t>(buffer.size())}; }
 std::string_view TextOf(const arrow::Buffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
-}
-uint32_t ReadLittleEndian32(const uint8_t* at) {
-  uint32_t value;
-  std::memcpy(&value, at, sizeof(value));
-  return value;
 }
 
 template <typename... Args>
@@ -112,8 +107,8 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> PuffinReader::ReadFooterPayload() 
   if (*file_bytes < 2 * kMagicBytes + kTrailerBytes) return Bad("not a Puffin file: {} bytes", *file_bytes);
   ARROW_ASSIGN_OR_RAISE(const auto trailer, ReadRange(*file_bytes - kTrailerBytes, kTrailerBytes));
   if (TextOf(*trailer).substr(8) != kMagic) return Bad("not a Puffin file: it does not end with PFA1");
-  const int64_t payload_bytes = ReadLittleEndian32(trailer->data());
-  const uint32_t flags = ReadLittleEndian32(trailer->data() + 4);
+  const int64_t payload_bytes = ReadLittleEndian<uint32_t>(trailer->data());
+  const uint32_t flags = ReadLittleEndian<uint32_t>(trailer->data() + 4);
   if ((flags & ~kFlagCompressed) != 0)
     return MakeError(ErrorKind::kUnsupported, "flags {:08x}: bit 0 is the only one known", flags);
   footer_offset_ = *file_bytes - kTrailerBytes - payload_bytes - kMagicBytes;

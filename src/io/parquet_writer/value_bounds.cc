@@ -3,19 +3,14 @@
 
 #include <algorithm>
 
+#include "expr/utf8_text.h"
+
 namespace icebound::io {
 namespace {
 
-bool IsContinuationByte(char byte) { return (static_cast<uint8_t>(byte) & 0xc0) == 0x80; }
-
 /// Shortens to at most `bytes`, at a character boundary when `text`.
 std::string CutPrefix(const std::string& value, size_t bytes, bool text) {
-  if (value.size() <= bytes) return value;
-  size_t end = bytes;
-  if (text) {
-    while (end > 0 && IsContinuationByte(value[end])) --end;
-  }
-  return value.substr(0, end);
+  return text ? std::string(expr::CutText(value, bytes)) : value.substr(0, bytes);
 }
 
 /// The code point that starts at `begin` and ends the string; malformed text gives 0x10ffff, which cannot be raised.
@@ -59,7 +54,7 @@ std::string Raise(std::string prefix, bool text) {
       continue;
     }
     size_t begin = prefix.size() - 1;
-    while (begin > 0 && IsContinuationByte(prefix[begin])) --begin;
+    while (begin > 0 && expr::IsContinuation(prefix[begin])) --begin;
     const uint32_t code = DecodeLast(prefix, begin);
     prefix.resize(begin);
     if (code < 0x10ffff) {

@@ -25,6 +25,11 @@ set_property(GLOBAL PROPERTY icebound_layers "")
 # Builds every unit test program: what the sanitizer runs need.
 add_custom_target(unit_tests)
 
+if(ICEBOUND_BUILD_TESTS)
+  add_library(icebound_unit_test_main STATIC ${CMAKE_SOURCE_DIR}/tests/unit_test_main.cc)
+  target_link_libraries(icebound_unit_test_main PUBLIC icebound_options GTest::gmock GTest::gtest)
+endif()
+
 function(icebound_layer name)
   cmake_parse_arguments(arg "" "" "DEPS;LIBS" ${ARGN})
   string(REPLACE "/" "_" id ${name})
@@ -72,7 +77,7 @@ endfunction()
 function(icebound_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} icebound_unit_test_main)
   target_precompile_headers(${name} REUSE_FROM icebound_pch)
   # -fPIC as in the libraries, where CMake would say -fPIE: else the precompiled header does not fit.
   target_compile_options(${name} PRIVATE -fPIC)

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <arrow/compute/api.h>
-#include <arrow/compute/initialize.h>
 #include <arrow/io/file.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/file_reader.h>
@@ -27,8 +26,6 @@ using testing::FileContent;
 using testing::Names;
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-
-inline const bool kInitialized = arrow::compute::Initialize().ok();
 
 struct WriteSettings {
   ParquetWriteOptions options;

@@ -3,7 +3,6 @@
 // Keys against a comparator written from the SQL definition, value by value, that knows nothing of bytes.
 #include "row/sort_key.h"
 
-#include <arrow/compute/initialize.h>
 #include <arrow/json/from_string.h>
 #include <arrow/util/float16.h>
 #include <gmock/gmock.h>
@@ -341,7 +340,6 @@ TEST(SortKeyTest, SeveralFieldsCompareLexicographically) {
 }
 
 TEST(SortKeyTest, AgreesWithArrowsSort) {
-  ASSERT_TRUE(arrow::compute::Initialize().ok());
   Random random(47);
   for (const NamedType& named : test::TestTypes()) {
     const Type::type id = named.type->id();

@@ -5,7 +5,6 @@
 
 #include <arrow/api.h>
 #include <arrow/compute/api.h>
-#include <arrow/compute/initialize.h>
 #include <arrow/csv/api.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/reader.h>
@@ -18,8 +17,6 @@
 
 namespace icebound::io {
 namespace {
-
-const bool kInitialized = arrow::compute::Initialize().ok();
 
 std::shared_ptr<arrow::Array> ArrayOf(const std::shared_ptr<arrow::DataType>& type, const std::string& json) {
   return arrow::json::ArrayFromJSONString(type, json).ValueOrDie();

@@ -81,7 +81,7 @@ TEST(AggregateSpill, PartitionsAreSplitAgain) {
   constexpr int64_t kBatches = 600;
   constexpr int64_t kRows = 400;
   for (const int threads : {1, 2}) {
-    World world((1 + threads) * kMiB, threads);
+    World world(2 * kMiB, threads);
     {
       const auto schema = arrow::schema({arrow::field("s", arrow::utf8())});
       auto child = std::make_unique<MadeBatches>(&world.context, schema, kBatches, threads, [&](int64_t index) {

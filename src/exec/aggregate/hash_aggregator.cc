@@ -34,6 +34,9 @@ constexpr int64_t kKeyBytesMax = int64_t{128} << 10;
 /// Blocks are read to a buffer; wider rows need more, and get it then.
 constexpr int64_t kReadBytes = PartitionFiles::kBlockBytesMax + kReadSlackBytes;
 
+/// A batch of strings grows while it is filled, and is in two places for a moment.
+constexpr int64_t kBatchGrowth = 2;
+
 /// A code whose group is not known yet.
 constexpr uint16_t kNoGroup = std::numeric_limits<uint16_t>::max();
 
@@ -391,6 +394,18 @@ arrow::Status HashAggregator::SpillWaiting() {
   return arrow::Status::OK();
 }
 
+/// As many streams as partitions fit side by side, each with the batch that it makes; when not even one fits, all are split
+/// anyhow. Groups that streams gather must leave the room for their batches, or each would wait for that of the others.
+void HashAggregator::ChooseStreams(int64_t largest_bytes) {
+  const int64_t share_bytes = consumer_->share_bytes();
+  const int64_t batch_bytes = kBatchGrowth * context_->batch_bytes;
+  int64_t streams = share_bytes / (largest_bytes + largest_bytes / 2 + StreamBytes() + batch_bytes);
+  if (streams < 1) streams = share_bytes / (StreamBytes() + batch_bytes);
+  max_streams_ = static_cast<int>(std::clamp<int64_t>(streams, 1, context_->threads));
+  // The ledger's headroom has room for one.
+  budget_.SetCeiling(share_bytes - (max_streams_ - 1) * batch_bytes);
+}
+
 arrow::Status HashAggregator::FinishInput() {
   SetTakingRows(false);
   int64_t rows = 0;
@@ -417,9 +432,7 @@ arrow::Status HashAggregator::FinishInput() {
     ARROW_RETURN_NOT_OK(SpillAll());
     workers_.clear();
     const int64_t largest_bytes = QueueStored();
-    // As many streams as partitions fit side by side; when not even one does, all are split anyhow.
-    const int64_t streams = consumer_->share_bytes() / std::max<int64_t>(1, largest_bytes + largest_bytes / 2 + StreamBytes());
-    max_streams_ = streams >= 1 ? static_cast<int>(std::min<int64_t>(streams, context_->threads)) : context_->threads;
+    ChooseStreams(largest_bytes);
   } else {
     memory_partitions_ = static_cast<uint32_t>(partitions);
     max_streams_ = layout_->has_keys() ? context_->threads : 1;

@@ -111,6 +111,7 @@ class HashAggregator final : public memory::Reclaimer {
   arrow::Status SpillWorker(Worker* worker);
   int64_t FreeBytes() const;
   int64_t StreamBytes() const;
+  void ChooseStreams(int64_t largest_bytes);
   int PartitionBits() const;
   arrow::Status SpillAll();
   arrow::Status SpillWaiting();

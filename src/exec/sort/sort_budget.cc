@@ -15,6 +15,7 @@ int64_t SortBudget::TakeSlack(int64_t bytes_max) {
 }
 
 bool SortBudget::TryTake(int64_t bytes) {
+  if (taken_bytes() > ceiling_bytes_.load(std::memory_order_relaxed) - bytes) return false;
   const int64_t from_slack = TakeSlack(bytes);
   if (from_slack < bytes && !consumer_.TryReserve(bytes - from_slack)) {
     slack_bytes_.fetch_add(from_slack, std::memory_order_acq_rel);

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "memory/memory_ledger.h"
 
@@ -25,11 +26,14 @@ class SortBudget {
   SortBudget(const SortBudget&) = delete;
   SortBudget& operator=(const SortBudget&) = delete;
 
-  /// Takes from slack, then from the ledger; false when the ledger refuses.
+  /// Takes from slack, then from the ledger; false when the ledger refuses, or at the ceiling.
   bool TryTake(int64_t bytes);
 
   /// As TryTake, but lets the ledger reclaim from others; a refusal is the plan's failure (ErrorKind::kMemoryLimit).
   arrow::Status Take(int64_t bytes);
+
+  /// TryTake refuses what would bring taken_bytes() above `bytes`: the rest of the share is for what cannot be refused.
+  void SetCeiling(int64_t bytes) { ceiling_bytes_.store(bytes, std::memory_order_relaxed); }
 
   /// The bytes become slack.
   void Give(int64_t bytes);
@@ -48,6 +52,7 @@ class SortBudget {
   memory::MemoryConsumer& consumer_;
   std::atomic<int64_t> slack_bytes_{0};
   std::atomic<int64_t> taken_bytes_{0};
+  std::atomic<int64_t> ceiling_bytes_{std::numeric_limits<int64_t>::max()};
 };
 
 }  // namespace icebound::exec::sort

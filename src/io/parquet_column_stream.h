@@ -54,6 +54,7 @@ class ColumnStream final : public arrow::io::InputStream {
   arrow::Result<std::string_view> Peek(int64_t count) override;
   arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t count) override;
   arrow::Result<int64_t> Read(int64_t count, void* out) override;
+  /// Skips bytes, which are not read when they are not in the buffer.
   arrow::Status Close() override;
   bool closed() const override { return closed_; }
   arrow::Result<int64_t> Tell() const override { return position_; }

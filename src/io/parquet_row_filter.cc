@@ -4,6 +4,7 @@
 #include <arrow/record_batch.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "expr/evaluate.h"
@@ -15,9 +16,14 @@ namespace {
 /// A dictionary of so many values is always worth evaluating.
 constexpr int64_t kSmallDictionary = 1024;
 
+/// The keys of a join are asked no more when, of so many rows, more than this part passed.
+constexpr int64_t kTrialRows = 65536;
+constexpr double kPassMax = 0.75;
+
 }  // namespace
 
 arrow::Result<std::shared_ptr<const ParquetRowFilter>> ParquetRowFilter::Make(const std::vector<expr::ExprPtr>& filters,
+                                                                              std::vector<ParquetProbeFilter> probe_filters,
                                                                               std::shared_ptr<arrow::Schema> schema,
                                                                               int64_t statement_time_us) {
   auto filter = std::make_shared<ParquetRowFilter>();
@@ -33,6 +39,10 @@ arrow::Result<std::shared_ptr<const ParquetRowFilter>> ParquetRowFilter::Make(co
     filter->columns_.insert(filter->columns_.end(), conjunct.columns.begin(), conjunct.columns.end());
     filter->conjuncts_.push_back(std::move(conjunct));
   }
+  for (const ParquetProbeFilter& probe : probe_filters) {
+    filter->columns_.insert(filter->columns_.end(), probe.columns.begin(), probe.columns.end());
+  }
+  filter->probe_filters_ = std::move(probe_filters);
   std::sort(filter->columns_.begin(), filter->columns_.end());
   filter->columns_.erase(std::unique(filter->columns_.begin(), filter->columns_.end()), filter->columns_.end());
   return filter;
@@ -59,7 +69,12 @@ arrow::Result<ParquetRowFilter::Predicate> ParquetRowFilter::Combine(const std::
 }
 
 ParquetWindowFilter::ParquetWindowFilter(std::shared_ptr<const ParquetRowFilter> filter, memory::MemoryConsumer* consumer)
-    : filter_(std::move(filter)), consumer_(consumer), positions_(consumer) {}
+    : filter_(std::move(filter)), consumer_(consumer), probes_(filter_->probe_filters_.size()), positions_(consumer) {}
+
+void ParquetWindowFilter::StartRowGroup() {
+  tables_.clear();
+  for (Probe& probe : probes_) probe.table.reset();
+}
 
 arrow::Result<const ParquetRowFilter::Predicate*> ParquetWindowFilter::PredicateOf(const std::vector<bool>& chosen) {
   const auto found = predicates_.find(chosen);
@@ -133,9 +148,70 @@ arrow::Status ParquetWindowFilter::Apply(const Window& window) {
       if (conjunct.by_value && conjunct.columns.front() == column) rest[i] = false;
     }
   }
-  if (std::find(rest.begin(), rest.end(), true) == rest.end()) return arrow::Status::OK();
-  ARROW_ASSIGN_OR_RAISE(const ParquetRowFilter::Predicate* predicate, PredicateOf(rest));
-  return EvaluateRest(*predicate, window);
+  if (std::find(rest.begin(), rest.end(), true) != rest.end()) {
+    ARROW_ASSIGN_OR_RAISE(const ParquetRowFilter::Predicate* predicate, PredicateOf(rest));
+    ARROW_RETURN_NOT_OK(EvaluateRest(*predicate, window));
+  }
+  for (size_t i = 0; i < probes_.size() && count_ > 0; ++i) {
+    ARROW_RETURN_NOT_OK(ApplyProbe(filter_->probe_filters_[i], window, &probes_[i]));
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status ParquetWindowFilter::ApplyProbe(const ParquetProbeFilter& filter, const Window& window, Probe* probe) {
+  const runtime::KeyTest* test = filter.filter->test_or_null();
+  if (test == nullptr) return arrow::Status::OK();
+  const bool pays = probe->tested_rows < kTrialRows ||
+                    static_cast<double>(probe->passed_rows) < kPassMax * static_cast<double>(probe->tested_rows);
+  if (!pays) return arrow::Status::OK();
+  const int64_t tested_rows = count_;
+  FlatColumn* flat = filter.columns.size() == 1 ? window.flat_or_null(filter.columns.front()) : nullptr;
+  const bool has_dictionary = flat != nullptr && flat->has_dictionary_slots();
+  if (has_dictionary && !probe->table.has_value()) {
+    // As many rows as pass here are expected to pass in the rest of the row group.
+    const double part = static_cast<double>(count_) / static_cast<double>(window.rows);
+    const bool is_less_work = static_cast<double>(flat->dictionary_size()) < part * static_cast<double>(window.rows_to_come);
+    if (is_less_work) ARROW_RETURN_NOT_OK(TestDictionary(*test, flat, probe));
+  }
+  if (has_dictionary && probe->table.has_value()) {
+    Keep(flat->slots(), probe->table->passes.data());
+  } else {
+    ARROW_RETURN_NOT_OK(TestRows(*test, filter, window));
+  }
+  probe->tested_rows += tested_rows;
+  probe->passed_rows += count_;
+  return arrow::Status::OK();
+}
+
+arrow::Status ParquetWindowFilter::TestDictionary(const runtime::KeyTest& test, FlatColumn* flat, Probe* probe) {
+  Table table{.passes = memory::LedgerVector<uint8_t>(consumer_)};
+  ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Array> values, flat->DictionaryAndNull());
+  ARROW_RETURN_NOT_OK(table.passes.Resize(values->length()));
+  std::fill(table.passes.begin(), table.passes.end(), 1);
+  ARROW_RETURN_NOT_OK(test.Test({values}, table.passes.span(), consumer_->pool()));
+  probe->table.emplace(std::move(table));
+  return arrow::Status::OK();
+}
+
+arrow::Status ParquetWindowFilter::TestRows(const runtime::KeyTest& test, const ParquetProbeFilter& filter,
+                                            const Window& window) {
+  arrow::ArrayVector keys;
+  for (const int column : filter.columns) {
+    ARROW_ASSIGN_OR_RAISE(keys.emplace_back(), window.values(column, positions(), count_));
+  }
+  ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(count_, consumer_->pool()));
+  uint8_t* pass = bytes->mutable_data();
+  std::memset(pass, 1, static_cast<size_t>(count_));
+  ARROW_RETURN_NOT_OK(test.Test(keys, {pass, static_cast<size_t>(count_)}, consumer_->pool()));
+  int32_t* rows = positions_.data();
+  int64_t kept = 0;
+  for (int64_t i = 0; i < count_; ++i) {
+    rows[kept] = all_pass_ ? static_cast<int32_t>(i) : rows[i];
+    kept += pass[i];
+  }
+  all_pass_ = all_pass_ && kept == count_;
+  count_ = kept;
+  return arrow::Status::OK();
 }
 
 arrow::Status ParquetWindowFilter::EvaluateRest(const ParquetRowFilter::Predicate& predicate, const Window& window) {

@@ -6,6 +6,8 @@
 //      is then one look into a table, by the row's index: no value is copied. NULL has its own place in the table.
 //   2. What is left (several columns, plain pages, conjuncts that can fail) is evaluated on the rows that are left, in the order
 //      of the filters, so that a conjunct that guards another one still does.
+//   3. Keys of joins whose other side is complete (runtime/probe_filter.h) are tested, by value where that is fewer tests. A test
+//      that lets most rows pass is given up.
 #pragma once
 
 #include <arrow/result.h>
@@ -15,10 +17,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "expr/expr.h"
 #include "io/flat/flat_column.h"
+#include "io/parquet_table.h"
 #include "memory/ledger_vector.h"
 #include "memory/memory_ledger.h"
 
@@ -27,8 +31,9 @@ namespace icebound::io {
 /// The filters of one scan. Immutable, thread safe.
 class ParquetRowFilter {
  public:
-  /// `filters` are conjuncts over the columns of `schema`, each over one at least.
+  /// `filters` are conjuncts over the columns of `schema`, each over one at least, as are `probe_filters`.
   static arrow::Result<std::shared_ptr<const ParquetRowFilter>> Make(const std::vector<expr::ExprPtr>& filters,
+                                                                     std::vector<ParquetProbeFilter> probe_filters,
                                                                      std::shared_ptr<arrow::Schema> schema,
                                                                      int64_t statement_time_us);
 
@@ -55,6 +60,7 @@ class ParquetRowFilter {
   std::shared_ptr<arrow::Schema> schema_;
   int64_t statement_time_us_ = 0;
   std::vector<Conjunct> conjuncts_;
+  std::vector<ParquetProbeFilter> probe_filters_;
   std::vector<int> columns_;
 };
 
@@ -74,7 +80,7 @@ class ParquetWindowFilter {
   ParquetWindowFilter(std::shared_ptr<const ParquetRowFilter> filter, memory::MemoryConsumer* consumer);
 
   /// Dictionaries of the row group before are forgotten.
-  void StartRowGroup() { tables_.clear(); }
+  void StartRowGroup();
 
   arrow::Status Apply(const Window& window);
 
@@ -90,6 +96,16 @@ class ParquetWindowFilter {
     bool all_pass = false;
   };
 
+  /// A join's keys, in this stream.
+  struct Probe {
+    std::optional<Table> table;  // of this row group's dictionary
+    int64_t tested_rows = 0;
+    int64_t passed_rows = 0;
+  };
+
+  arrow::Status ApplyProbe(const ParquetProbeFilter& filter, const Window& window, Probe* probe);
+  arrow::Status TestRows(const runtime::KeyTest& test, const ParquetProbeFilter& filter, const Window& window);
+  arrow::Status TestDictionary(const runtime::KeyTest& test, FlatColumn* flat, Probe* probe);
   arrow::Result<const Table*> TableOf(int column, FlatColumn* flat, int64_t rows_to_come);
   arrow::Result<const ParquetRowFilter::Predicate*> PredicateOf(const std::vector<bool>& chosen);
   void Keep(const uint32_t* slots, const uint8_t* passes);
@@ -98,6 +114,7 @@ class ParquetWindowFilter {
   const std::shared_ptr<const ParquetRowFilter> filter_;
   memory::MemoryConsumer* const consumer_;
   std::map<int, Table> tables_;  // by column
+  std::vector<Probe> probes_;
   std::map<std::vector<bool>, ParquetRowFilter::Predicate> predicates_;
   memory::LedgerVector<int32_t> positions_;
   int64_t count_ = 0;

@@ -261,6 +261,112 @@ TEST(ParquetRowFilter, PagesWithoutPassingRowsAreNotDecompressed) {
   EXPECT_EQ(GetErrorKind(failed.status()), ErrorKind::kCorruptData) << failed.status().ToString();
 }
 
+/// Lets keys pass whose sum is a multiple of a number, and NULL never.
+class Multiples final : public runtime::KeyTest {
+ public:
+  explicit Multiples(int64_t of) : of_(of) {}
+  arrow::Status Test(const arrow::ArrayVector& keys, std::span<uint8_t> pass, arrow::MemoryPool*) const override {
+    for (size_t i = 0; i < pass.size(); ++i) {
+      int64_t sum = 0;
+      for (const auto& key : keys) {
+        if (key->IsNull(static_cast<int64_t>(i))) pass[i] = 0;
+        sum += static_cast<const arrow::Int64Array&>(*key).Value(static_cast<int64_t>(i));
+      }
+      if (sum % of_ != 0) pass[i] = 0;
+    }
+    return arrow::Status::OK();
+  }
+  std::optional<runtime::KeyBounds> BoundsOf(size_t) const override { return std::nullopt; }
+
+ private:
+  const int64_t of_;
+};
+
+TEST(ParquetRowFilter, KeysOfJoinsAreTested) {
+  std::mt19937_64 random(15);
+  for (int round = 0; round < 20; ++round) {
+    SCOPED_TRACE(round);
+    Directory directory;
+    const auto rows = static_cast<int64_t>(1 + random() % 20000);
+    const auto written = RandomTable(rows, std::array{0.0, 0.1}[random() % 2], &random);
+    WriteFile(directory / "t.parquet", *written, RandomLayout(rows, &random));
+    const bool has_two_keys = random() % 2 == 0;
+    const Multiples test(7);
+    auto filter = std::make_shared<runtime::ProbeFilter>();
+    ParquetScanRequest request{.projection = {0, 1, 8}};
+    if (random() % 2 == 0) request.filters = {Call("like", {Column(*written, "text"), Text("%x1%")})};
+    for (ExprPtr& conjunct : request.filters) conjunct = expr::RemapColumns(conjunct, {0, 1, 0, 0, 0, 0, 0, 0, 2}).ValueOrDie();
+    request.probe_filters = {{filter, has_two_keys ? std::vector<int>{0, 1} : std::vector<int>{1}}};
+    Engine engine;
+    const auto all = Scan(directory / "t.parquet", request, &engine);  // nothing is published yet
+    filter->Publish(&test);
+    const auto read = Scan(directory / "t.parquet", request, &engine);
+    filter->Withdraw();
+    const auto again = Scan(directory / "t.parquet", request, &engine);
+    ASSERT_NE(read, nullptr);
+    ExpectSame(*all, *again);
+    // The oracle: the rows that all scans give, tested one by one.
+    const auto whole = all->CombineChunksToBatch().ValueOrDie();
+    arrow::BooleanBuilder passes;
+    for (int64_t i = 0; i < whole->num_rows(); ++i) {
+      const auto& id = static_cast<const arrow::Int64Array&>(*whole->column(0));
+      const auto& many = static_cast<const arrow::Int64Array&>(*whole->column(1));
+      const int64_t sum = many.IsNull(i) ? 1 : many.Value(i) + (has_two_keys && !id.IsNull(i) ? id.Value(i) : 0);
+      ASSERT_TRUE(passes.Append(!many.IsNull(i) && (!has_two_keys || !id.IsNull(i)) && sum % 7 == 0).ok());
+    }
+    const arrow::Datum expected = arrow::compute::Filter(whole, passes.Finish().ValueOrDie()).ValueOrDie();
+    ExpectSame(*arrow::Table::FromRecordBatches({expected.record_batch()}).ValueOrDie(), *read);
+  }
+}
+
+TEST(ParquetRowFilter, ATestThatLetsMostPassIsGivenUp) {
+  class CountsRows final : public runtime::KeyTest {
+   public:
+    arrow::Status Test(const arrow::ArrayVector&, std::span<uint8_t> pass, arrow::MemoryPool*) const override {
+      rows += static_cast<int64_t>(pass.size());
+      return arrow::Status::OK();
+    }
+    std::optional<runtime::KeyBounds> BoundsOf(size_t) const override { return std::nullopt; }
+    mutable int64_t rows = 0;
+  };
+  std::mt19937_64 random(16);
+  Directory directory;
+  const auto written = RandomTable(300'000, 0, &random);
+  WriteFile(directory / "t.parquet", *written, {.adjust = [](auto* builder) { builder->disable_dictionary(); }});
+  const CountsRows test;
+  auto filter = std::make_shared<runtime::ProbeFilter>();
+  filter->Publish(&test);
+  Engine engine;
+  const auto read = Scan(directory / "t.parquet", {.projection = {0, 1}, .probe_filters = {{filter, {0}}}}, &engine);
+  EXPECT_EQ(read->num_rows(), 300'000);
+  EXPECT_LT(test.rows, 100'000);
+}
+
+TEST(ParquetRowFilter, BoundsOfKeysLeaveRowGroupsOut) {
+  class Between final : public runtime::KeyTest {
+   public:
+    arrow::Status Test(const arrow::ArrayVector&, std::span<uint8_t>, arrow::MemoryPool*) const override {
+      return arrow::Status::OK();
+    }
+    std::optional<runtime::KeyBounds> BoundsOf(size_t) const override {
+      return runtime::KeyBounds{.least = 3500, .greatest = 4200};
+    }
+  };
+  std::mt19937_64 random(17);
+  Directory directory;
+  const auto written = RandomTable(20'000, 0, &random);
+  WriteFile(directory / "t.parquet", *written,
+            {.row_group_rows = 1000,
+             .adjust = [](parquet::WriterProperties::Builder* builder) { builder->disable_write_page_index(); }});
+  const Between test;
+  auto filter = std::make_shared<runtime::ProbeFilter>();
+  filter->Publish(&test);
+  Engine engine;
+  const auto read = Scan(directory / "t.parquet", {.projection = {0, 1}, .probe_filters = {{filter, {0}}}}, &engine);
+  EXPECT_EQ(read->num_rows(), 2000);
+  EXPECT_EQ(static_cast<const arrow::Int64Array&>(*read->column(0)->chunk(0)).Value(0), 3000);
+}
+
 TEST(ParquetRowFilter, ALimitCountsRowsThatPass) {
   std::mt19937_64 random(14);
   Directory directory;

@@ -179,9 +179,10 @@ arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetScan::Make(std::sha
     }
   }
   std::shared_ptr<ParquetScan> scan(new ParquetScan(std::move(table), std::move(request), context));
-  if (!scan->request_.filters.empty()) {
+  const ParquetScanRequest& asked = scan->request_;
+  if (!asked.filters.empty() || !asked.probe_filters.empty()) {
     ARROW_ASSIGN_OR_RAISE(scan->filter_,
-                          ParquetRowFilter::Make(scan->request_.filters, scan->schema_, context->statement_time_us));
+                          ParquetRowFilter::Make(asked.filters, asked.probe_filters, scan->schema_, context->statement_time_us));
   }
   return std::make_unique<ParquetSource>(std::move(scan));
 }
@@ -271,9 +272,29 @@ arrow::Result<std::shared_ptr<ScanFile>> ParquetScan::OpenFile(int64_t index) co
       const std::vector<ColumnSource> columns,
       MatchColumns(*table_->schema(), table_->first_file_, *file->footer->schema(), file->footer->file().name()));
   for (const int column : request_.projection) file->columns.push_back(columns[static_cast<size_t>(column)]);
-  if (!request_.filters.empty())
-    file->pruner = std::make_unique<ParquetPruner>(request_.filters, schema_, file->columns, file->footer);
+  ARROW_ASSIGN_OR_RAISE(std::vector<expr::ExprPtr> filters, PruningFilters());
+  if (!filters.empty()) file->pruner = std::make_unique<ParquetPruner>(std::move(filters), schema_, file->columns, file->footer);
   return file;
+}
+
+/// The filters, and the bounds of keys of joins whose other side is complete.
+arrow::Result<std::vector<expr::ExprPtr>> ParquetScan::PruningFilters() const {
+  std::vector<expr::ExprPtr> filters = request_.filters;
+  for (const ParquetProbeFilter& probe : request_.probe_filters) {
+    const runtime::KeyTest* test = probe.filter->test_or_null();
+    for (size_t key = 0; test != nullptr && key < probe.columns.size(); ++key) {
+      const std::optional<runtime::KeyBounds> bounds = test->BoundsOf(key);
+      if (!bounds.has_value()) continue;
+      const int column = probe.columns[key];
+      const std::shared_ptr<arrow::Field>& field = schema_->field(column);
+      for (const auto& [comparison, bound] : {std::pair(">=", bounds->least), std::pair("<=", bounds->greatest)}) {
+        ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Scalar> value, arrow::MakeScalar(field->type(), bound));
+        ARROW_ASSIGN_OR_RAISE(filters.emplace_back(), expr::MakeCall(comparison, {expr::MakeColumn(column, *field),
+                                                                                  expr::MakeLiteral(std::move(value))}));
+      }
+    }
+  }
+  return filters;
 }
 
 }  // namespace icebound::io

@@ -68,6 +68,7 @@ class ParquetScan : public std::enable_shared_from_this<ParquetScan> {
  private:
   ParquetScan(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request, runtime::QueryContext* context);
   arrow::Result<std::shared_ptr<ScanFile>> OpenFile(int64_t index) const;
+  arrow::Result<std::vector<expr::ExprPtr>> PruningFilters() const;
   int PiecesPerRowGroup() const;
   bool LimitReached() const;
 

@@ -29,9 +29,16 @@
 #include "io/parquet_statistics.h"
 #include "memory/memory_ledger.h"
 #include "runtime/batch_stream.h"
+#include "runtime/probe_filter.h"
 #include "runtime/query_context.h"
 
 namespace icebound::io {
+
+/// The keys of a join above the scan, which may drop rows that the join will not match.
+struct ParquetProbeFilter {
+  std::shared_ptr<const runtime::ProbeFilter> filter;
+  std::vector<int> columns;  ///< projected ones
+};
 
 struct ParquetScanRequest {
   /// columns of ParquetTable::schema(), in the order wanted; empty: rows without columns, to be counted
@@ -39,6 +46,7 @@ struct ParquetScanRequest {
   std::vector<expr::ExprPtr> filters;  ///< conjuncts over the projected columns
   std::optional<int64_t> limit;        ///< rows that are enough; only a hint
   bool ordered = false;                ///< one stream, in the table's order: files by name, rows as stored
+  std::vector<ParquetProbeFilter> probe_filters;
 };
 
 struct ParquetTableOptions {

@@ -17,6 +17,7 @@
 #include "expr/expr.h"
 
 namespace icebound::runtime {
+class ProbeFilter;
 class StreamSource;
 struct QueryContext;
 }  // namespace icebound::runtime
@@ -26,13 +27,21 @@ namespace icebound::plan {
 class LogicalPlan;
 using PlanPtr = std::shared_ptr<const LogicalPlan>;
 
+/// What a join above the scan will know of its keys when its other side is complete; `columns` are the keys, of the projection.
+/// The scan may drop rows that the filter's test (runtime/probe_filter.h) rejects.
+struct ScanProbeFilter {
+  std::shared_ptr<const runtime::ProbeFilter> filter;
+  std::vector<int> columns;
+};
+
 /// What the plan asks of a scan. The source may ignore filters and limit (they are hints: the plan keeps its own Filter and
 /// Limit above when the source does not say that it applied them).
 struct ScanRequest {
-  std::vector<int> projection;         ///< columns of TableSource::schema(), in the order wanted
-  std::vector<expr::ExprPtr> filters;  ///< conjuncts over the projected columns
-  std::optional<int64_t> limit;        ///< rows enough for the plan
-  bool ordered = false;                ///< keep the table's own order: one stream
+  std::vector<int> projection;                 ///< columns of TableSource::schema(), in the order wanted
+  std::vector<expr::ExprPtr> filters;          ///< conjuncts over the projected columns
+  std::optional<int64_t> limit;                ///< rows enough for the plan
+  bool ordered = false;                        ///< keep the table's own order: one stream
+  std::vector<ScanProbeFilter> probe_filters;  ///< the planner's
 };
 
 struct TableStatistics {

@@ -36,9 +36,10 @@ class ParquetTableSource final : public plan::TableSource {
   bool AppliesFiltersExactly() const override { return true; }
   arrow::Result<std::unique_ptr<runtime::StreamSource>> Scan(const plan::ScanRequest& request,
                                                              runtime::QueryContext* context) const override {
-    return table_->Scan(
-        {.projection = request.projection, .filters = request.filters, .limit = request.limit, .ordered = request.ordered},
-        context);
+    io::ParquetScanRequest scan{
+        .projection = request.projection, .filters = request.filters, .limit = request.limit, .ordered = request.ordered};
+    for (const plan::ScanProbeFilter& probe : request.probe_filters) scan.probe_filters.push_back({probe.filter, probe.columns});
+    return table_->Scan(std::move(scan), context);
   }
 
  private:

@@ -20,12 +20,14 @@
 #include "exec/sort/sort_operator.h"
 #include "exec/write/copy_operator.h"
 #include "io/make_sink.h"
+#include "planner/probe_targets.h"
 #include "planner/widening_projection.h"
 
 namespace icebound::planner {
 namespace {
 
 using OperatorPtr = std::unique_ptr<exec::Operator>;
+using ProbeTargets = std::vector<ProbeTarget>;
 
 exec::SetOperationKind KindOf(plan::SetOperation operation) {
   switch (operation) {
@@ -46,26 +48,27 @@ class Planner {
  public:
   Planner(runtime::QueryContext* context, io::FileSystems* file_systems) : context_(context), file_systems_(file_systems) {}
 
-  arrow::Result<OperatorPtr> Build(const plan::LogicalPlan& node) {
+  /// `targets` are for the rows that the node gives.
+  arrow::Result<OperatorPtr> Build(const plan::LogicalPlan& node, const ProbeTargets& targets = {}) {
     switch (node.kind()) {
       case plan::PlanKind::kScan:
-        return BuildScan(static_cast<const plan::ScanNode&>(node));
+        return BuildScan(static_cast<const plan::ScanNode&>(node), targets);
       case plan::PlanKind::kFilter:
-        return BuildFilter(static_cast<const plan::FilterNode&>(node));
+        return BuildFilter(static_cast<const plan::FilterNode&>(node), targets);
       case plan::PlanKind::kProject:
-        return BuildProject(static_cast<const plan::ProjectNode&>(node));
+        return BuildProject(static_cast<const plan::ProjectNode&>(node), targets);
       case plan::PlanKind::kSort:
-        return BuildSort(static_cast<const plan::SortNode&>(node));
+        return BuildSort(static_cast<const plan::SortNode&>(node), targets);
       case plan::PlanKind::kLimit:
         return BuildLimit(static_cast<const plan::LimitNode&>(node));
       case plan::PlanKind::kUnionAll:
-        return BuildUnionAll(static_cast<const plan::UnionAllNode&>(node));
+        return BuildUnionAll(static_cast<const plan::UnionAllNode&>(node), targets);
       case plan::PlanKind::kValues:
         return BuildValues(static_cast<const plan::ValuesNode&>(node));
       case plan::PlanKind::kAggregate:
-        return BuildAggregate(static_cast<const plan::AggregateNode&>(node));
+        return BuildAggregate(static_cast<const plan::AggregateNode&>(node), targets);
       case plan::PlanKind::kJoin:
-        return BuildJoin(static_cast<const plan::JoinNode&>(node));
+        return BuildJoin(static_cast<const plan::JoinNode&>(node), targets);
       case plan::PlanKind::kSetOperation:
         return BuildSetOperation(static_cast<const plan::SetOperationNode&>(node));
       case plan::PlanKind::kApply:
@@ -77,23 +80,25 @@ class Planner {
   }
 
  private:
-  arrow::Result<OperatorPtr> BuildScan(const plan::ScanNode& node) {
-    ARROW_ASSIGN_OR_RAISE(auto source, node.source()->Scan(node.request(), context_));
+  arrow::Result<OperatorPtr> BuildScan(const plan::ScanNode& node, const ProbeTargets& targets) {
+    plan::ScanRequest request = node.request();
+    for (const ProbeTarget& target : targets) request.probe_filters.push_back({target.filter, target.columns});
+    ARROW_ASSIGN_OR_RAISE(auto source, node.source()->Scan(request, context_));
     return std::make_unique<exec::ScanOperator>(context_, fmt::format("scan {}", node.table_name()), std::move(source));
   }
 
-  arrow::Result<OperatorPtr> BuildFilter(const plan::FilterNode& node) {
-    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+  arrow::Result<OperatorPtr> BuildFilter(const plan::FilterNode& node, const ProbeTargets& targets) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child(), TargetsBelow(node, 0, targets)));
     return std::make_unique<exec::FilterOperator>(context_, std::move(child), node.predicate());
   }
 
-  arrow::Result<OperatorPtr> BuildProject(const plan::ProjectNode& node) {
-    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+  arrow::Result<OperatorPtr> BuildProject(const plan::ProjectNode& node, const ProbeTargets& targets) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child(), TargetsBelow(node, 0, targets)));
     return std::make_unique<exec::ProjectOperator>(context_, std::move(child), node.exprs(), node.schema());
   }
 
-  arrow::Result<OperatorPtr> BuildSort(const plan::SortNode& node) {
-    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+  arrow::Result<OperatorPtr> BuildSort(const plan::SortNode& node, const ProbeTargets& targets) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child(), TargetsBelow(node, 0, targets)));
     std::vector<exec::SortKeySpec> keys;
     for (const plan::SortKey& key : node.keys()) keys.push_back({key.expr, key.descending, key.nulls_first});
     return exec::SortOperator::Make(context_, std::move(child), std::move(keys), node.fetch());
@@ -104,10 +109,10 @@ class Planner {
     return std::make_unique<exec::LimitOperator>(context_, std::move(child), node.limit(), node.offset());
   }
 
-  arrow::Result<OperatorPtr> BuildUnionAll(const plan::UnionAllNode& node) {
+  arrow::Result<OperatorPtr> BuildUnionAll(const plan::UnionAllNode& node, const ProbeTargets& targets) {
     std::vector<OperatorPtr> children;
-    for (const plan::PlanPtr& child : node.children()) {
-      ARROW_ASSIGN_OR_RAISE(OperatorPtr built, Build(*child));
+    for (size_t i = 0; i < node.children().size(); ++i) {
+      ARROW_ASSIGN_OR_RAISE(OperatorPtr built, Build(*node.children()[i], TargetsBelow(node, i, targets)));
       children.push_back(std::move(built));
     }
     return std::make_unique<exec::UnionAllOperator>(context_, std::move(children), node.schema());
@@ -117,8 +122,8 @@ class Planner {
     return std::make_unique<exec::ValuesOperator>(context_, node.rows(), node.schema());
   }
 
-  arrow::Result<OperatorPtr> BuildAggregate(const plan::AggregateNode& node) {
-    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child()));
+  arrow::Result<OperatorPtr> BuildAggregate(const plan::AggregateNode& node, const ProbeTargets& targets) {
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr child, Build(*node.child(), TargetsBelow(node, 0, targets)));
     std::vector<expr::ExprPtr> groups = node.groups();
     std::vector<expr::AggregateCall> aggregates = node.aggregates();
     std::vector<expr::ExprPtr*> inputs;
@@ -132,15 +137,22 @@ class Planner {
     return exec::AggregateOperator::Make(context_, std::move(child), std::move(groups), std::move(aggregates), node.schema());
   }
 
-  arrow::Result<OperatorPtr> BuildJoin(const plan::JoinNode& node) {
-    ARROW_ASSIGN_OR_RAISE(OperatorPtr left, Build(*node.left()));
-    ARROW_ASSIGN_OR_RAISE(OperatorPtr right, Build(*node.right()));
+  arrow::Result<OperatorPtr> BuildJoin(const plan::JoinNode& node, const ProbeTargets& targets) {
+    ProbeTargets left_targets = TargetsBelow(node, 0, targets);
+    ProbeTargets right_targets = TargetsBelow(node, 1, targets);
+    std::shared_ptr<runtime::ProbeFilter> probe_filter;
+    if (std::vector<int> columns = ProbeKeyColumns(node); !columns.empty()) {
+      probe_filter = std::make_shared<runtime::ProbeFilter>();
+      (node.build_left() ? right_targets : left_targets).push_back({probe_filter, std::move(columns)});
+    }
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr left, Build(*node.left(), left_targets));
+    ARROW_ASSIGN_OR_RAISE(OperatorPtr right, Build(*node.right(), right_targets));
     if (node.condition().keys.empty()) {
       return exec::NestedLoopJoinOperator::Make(context_, std::move(left), std::move(right), node.type(), node.condition(),
                                                 node.build_left(), node.schema());
     }
     return exec::HashJoinOperator::Make(context_, std::move(left), std::move(right), node.type(), node.condition(),
-                                        node.build_left(), node.schema());
+                                        node.build_left(), node.schema(), std::move(probe_filter));
   }
 
   arrow::Result<OperatorPtr> BuildSetOperation(const plan::SetOperationNode& node) {

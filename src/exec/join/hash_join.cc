@@ -63,6 +63,7 @@ HashJoin::HashJoin(const HashJoinOptions& options, JoinRules rules)
 }
 
 HashJoin::~HashJoin() {
+  if (probe_filter_ != nullptr) probe_filter_->Withdraw();
   UpdateMetrics();
   std::lock_guard lock(reclaim_mutex_);
   phase_ = Phase::kIdle;
@@ -106,6 +107,10 @@ arrow::Status HashJoin::MakeSides(const HashJoinOptions& options) {
   plan_.pair_schema = arrow::schema(std::move(fields));
   plan_.is_keyless = options.condition.keys.empty();
   may_filter_ = !plan_.is_keyless && plan_.rules.DropsUnmatched(1 - plan_.build_side);
+  // NOT IN wants to see NULLs of the other side.
+  if (may_filter_ && !plan_.rules.knows_nulls && plan_.side(1 - plan_.build_side).has_plain_keys()) {
+    probe_filter_ = options.probe_filter_or_null;
+  }
   return arrow::Status::OK();
 }
 
@@ -234,6 +239,10 @@ arrow::Status HashJoin::FinishBuild() {
   }
   build_workers_.clear();
   filter_->Publish(ranges, plan_.null_safe, build_rows_);
+  if (probe_filter_ != nullptr && (filter_->has_bloom() || filter_->has_ranges())) {
+    published_keys_.emplace(&plan_.side(1 - plan_.build_side), &*filter_);
+    probe_filter_->Publish(&*published_keys_);
+  }
   build_->FreeSpareChunks();
   floor_bytes_ = workspace_.bytes();
   std::lock_guard lock(reclaim_mutex_);
@@ -348,6 +357,7 @@ arrow::Result<std::unique_ptr<runtime::BatchStream>> HashJoin::OpenStream() {
 
 /// All rows of the other side are matched or written: frees what only they needed, and says what is left to do.
 arrow::Status HashJoin::FinishProbing() {
+  if (probe_filter_ != nullptr) probe_filter_->Withdraw();
   probe_.reset();  // what the scan holds is worth more to the pairs
   filter_.reset();
   const bool has_fates = plan_.rules.HasFate(plan_.build_side);

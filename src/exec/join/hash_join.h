@@ -12,7 +12,7 @@
 //   3. Probe (block_matcher.h). Tables are made over the partitions in memory. Rows of the other side are matched at once if
 //      their partition is there; others are written, as packed rows, to the file of their partition. A Bloom filter and the
 //      ranges of the keys, of the whole build side, drop rows that match nothing before they are packed, where the join type
-//      allows it.
+//      allows it. Where the keys are columns of a scan, it drops them itself (runtime/probe_filter.h).
 //   4. Pairs (pair_join.h). When all streams have probed, memory is freed, and the streams share the spilled partitions: a pair
 //      each, split again or gone over in chunks when it does not fit. Every row is written once for each time it is split.
 //
@@ -42,6 +42,7 @@
 #include "exec/join/join_table.h"
 #include "exec/join/join_work.h"
 #include "exec/join/pair_join.h"
+#include "exec/join/published_keys.h"
 #include "exec/join/row_partitions.h"
 #include "exec/operator.h"
 #include "memory/memory_ledger.h"
@@ -57,6 +58,7 @@ struct HashJoinOptions {
   expr::JoinCondition condition;
   bool build_left = false;
   std::shared_ptr<arrow::Schema> output;
+  std::shared_ptr<runtime::ProbeFilter> probe_filter_or_null;  ///< told what the build side's keys are
 };
 
 /// AppendBuild and FinishBuildWorker: a thread each worker. Streams: a thread each. The rest: the coordinating thread. Destroy
@@ -139,6 +141,8 @@ class HashJoin final : public memory::Reclaimer {
   std::unique_ptr<RowPartitions> spilled_probe_;  // null when no partition is spilled
   std::optional<JoinFilter> filter_;
   bool may_filter_ = false;
+  std::optional<PublishedKeys> published_keys_;
+  std::shared_ptr<runtime::ProbeFilter> probe_filter_;  // null: nobody asks, or the keys are not plain
   int64_t build_rows_ = 0;
   std::vector<JoinTable> tables_;
   std::vector<bool> is_spilled_;

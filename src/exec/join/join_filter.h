@@ -53,6 +53,7 @@ class JoinFilter {
 
   bool has_bloom() const { return published_ && word_count_ > 0; }
   bool has_ranges() const { return published_ && has_ranges_; }
+  KeyRange range(size_t key) const { return ranges_[key]; }  ///< once published
 
  private:
   static constexpr size_t kMaskCount = 256;

@@ -30,6 +30,7 @@ arrow::Status JoinOperator::Start(Inputs inputs) {
   options.condition = std::move(inputs.condition);
   options.build_left = inputs.build_left;
   options.output = schema();
+  options.probe_filter_or_null = std::move(inputs.probe_filter_or_null);
   build_ = std::move(inputs.build_left ? inputs.left : inputs.right);
   probe_ = std::move(inputs.build_left ? inputs.right : inputs.left);
   return join::HashJoin::Make(std::move(options)).Value(&join_);

@@ -6,6 +6,7 @@
 
 #include "exec/operator.h"
 #include "expr/join_condition.h"
+#include "runtime/probe_filter.h"
 
 namespace icebound::exec {
 
@@ -33,6 +34,7 @@ class JoinOperator : public Operator {
     expr::JoinType type = expr::JoinType::kInner;
     expr::JoinCondition condition;
     bool build_left = false;
+    std::shared_ptr<runtime::ProbeFilter> probe_filter_or_null;
   };
 
   JoinOperator(QueryContext* context, std::string name, std::shared_ptr<arrow::Schema> output);

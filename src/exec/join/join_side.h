@@ -93,6 +93,12 @@ class JoinSide {
     }
     return false;
   }
+  /// Whether every key is a column of the input, hashed as it is, whose NULLs match nothing.
+  bool has_plain_keys() const {
+    return std::all_of(sources_.begin(), sources_.end(), [](const KeySource& source) {
+      return source.column >= 0 && source.as_binary == nullptr && !source.null_safe;
+    });
+  }
   bool may_have_null_keys() const { return is_always_null_ || !null_mask_.empty(); }
 
   KeyPlace row_keys() const { return row_keys_; }    ///< in packed rows

@@ -49,6 +49,31 @@ int StoredAsItIs(parquet::Type::type physical, const arrow::DataType& type, int 
   }
 }
 
+/// Blocks of a fixed number of indexes: loops over them become vector instructions.
+constexpr int64_t kBlock = 32;
+
+bool AllBelow(const uint32_t* indexes, int64_t count, int64_t limit) {
+  const auto last = static_cast<int32_t>(limit - 1);
+  int64_t i = 0;
+  if (limit <= INT32_MAX) {
+    // The sign of a difference says which is greater, and the sign of an index that it is too large for one.
+    int32_t signs[kBlock] = {};
+    for (; i + kBlock <= count; i += kBlock) {
+      for (int64_t k = 0; k < kBlock; ++k) {
+        const auto index = static_cast<int32_t>(indexes[i + k]);
+        signs[k] |= static_cast<int32_t>(static_cast<uint32_t>(last) - static_cast<uint32_t>(index)) | index;
+      }
+    }
+    int32_t all = 0;
+    for (const int32_t sign : signs) all |= sign;
+    if (all < 0) return false;
+  }
+  for (; i < count; ++i) {
+    if (int64_t{indexes[i]} >= limit) return false;
+  }
+  return true;
+}
+
 /// A decimal of 16 bytes, little endian, from one of `bytes` bytes, big endian.
 void CopyBigEndian(const uint8_t* from, int64_t bytes, uint8_t* to) {
   uint8_t wide[16];
@@ -322,10 +347,8 @@ arrow::Status FlatColumn::LoadValues(int64_t values) {
   has_slots_ = true;
   if (page_is_dictionary_) {
     ARROW_RETURN_NOT_OK(indexes_.Read(values, slots));
-    uint32_t greatest = 0;
-    for (int64_t i = 0; i < values; ++i) greatest = std::max(greatest, slots[i]);
-    if (values > 0 && greatest >= dictionary_size_) {
-      return arrow::Status::Invalid("index ", greatest, " into a dictionary of ", dictionary_size_, " values");
+    if (!AllBelow(slots, values, dictionary_size_)) {
+      return arrow::Status::Invalid("an index beyond its dictionary of ", dictionary_size_, " values");
     }
     return arrow::Status::OK();
   }

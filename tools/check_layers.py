@@ -29,9 +29,10 @@ LAYERS = {
     "iceberg/avro": {"include", "base", "memory", "iceberg/spec"},
     "iceberg/manifest": {"include", "base", "memory", "iceberg/spec", "iceberg/avro"},
     "iceberg/puffin": {"include", "base", "memory", "iceberg/spec"},
-    "iceberg/scan": {"include", "base", "memory", "expr", "iceberg/spec", "iceberg/manifest"},
+    "iceberg/deletes": {"include", "base", "memory", "iceberg/spec", "iceberg/manifest"},
+    "iceberg/scan": {"include", "base", "memory", "expr", "iceberg/spec", "iceberg/manifest", "iceberg/deletes"},
     "iceberg/catalog": {"include", "base", "iceberg/spec"},
-    "bridge": {"include", "base", "memory", "spill", "runtime", "expr", "plan", "io", "iceberg/spec", "iceberg/avro", "iceberg/puffin", "iceberg/manifest", "iceberg/scan", "iceberg/catalog"},
+    "bridge": {"include", "base", "memory", "spill", "runtime", "expr", "plan", "io", "iceberg/spec", "iceberg/avro", "iceberg/puffin", "iceberg/manifest", "iceberg/deletes", "iceberg/scan", "iceberg/catalog"},
     "session": {"include", "base", "memory", "spill", "runtime", "row", "expr", "plan", "sql", "optimizer", "io", "exec", "planner"},
 }
 # What only one folder may touch.

@@ -18,16 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "iceberg/deletes/delete_file.h"
 #include "iceberg/manifest/manifest_entry.h"
 
 namespace icebound::iceberg {
-
-/// A delete file as a task knows it.
-struct DeleteFile {
-  DataFile file;                // metrics left out
-  int64_t sequence_number = 0;  // of its rows: see rule of the kind
-  bool about_one_file = false;  // position deletes: a referenced data file, or path bounds that are one path
-};
 
 /// One data file to read, with everything about positions. A value; what it holds is charged to the planner's consumer by who
 /// keeps it.
@@ -41,14 +35,6 @@ struct FileTask {
   bool has_equality_deletes = false;
   /// The filter holds for every row of the file, as its partition says. (Metrics never say that: bounds are not exact.)
   bool filter_always_true = false;
-};
-
-/// Equality delete files with one layout of keys and one kind of scope.
-struct EqualityDeleteGroup {
-  std::vector<int32_t> equality_ids;  // rising
-  bool global = false;                // of unpartitioned specs: about every data file. Else those of its spec and partition
-  int64_t files = 0;
-  int64_t records = 0;
 };
 
 }  // namespace icebound::iceberg

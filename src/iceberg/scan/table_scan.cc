@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "iceberg/scan/table_scan.h"
+
+#include "base/error.h"
+
+namespace icebound::iceberg {
+namespace {
+
+/// A manifest that ends early, between two blocks, looks whole to its reader; the list knows better.
+arrow::Status CheckLiveFiles(const ManifestFile& manifest, int64_t live_files) {
+  const int64_t promised = int64_t{manifest.added_files.value_or(0)} + manifest.existing_files.value_or(0);
+  if (live_files >= promised) return arrow::Status::OK();
+  return MakeError(ErrorKind::kCorruptData, "manifest {} holds {} live files, its manifest list counts {}", manifest.path,
+                   live_files, promised);
+}
+
+}  // namespace
+
+TableScan::TableScan(ScanOptions options) : options_(std::move(options)), deletes_(*options_.table, options_.consumer) {}
+
+arrow::Result<std::unique_ptr<TableScan>> TableScan::Open(ScanOptions options) {
+  std::unique_ptr<TableScan> scan(new TableScan(std::move(options)));
+  if (scan->options_.snapshot == nullptr) return scan;
+  ARROW_RETURN_NOT_OK(scan->ReadDeletes());
+  return scan;
+}
+
+arrow::Result<std::unique_ptr<ManifestReader>> TableScan::OpenManifest(const ManifestFile& manifest,
+                                                                       std::vector<int32_t> metric_columns) {
+  auto file = options_.open(manifest.path);
+  if (!file.ok()) {
+    return WithContext(file.status(), ErrorKind::kIo, fmt::format("manifest of snapshot {}", options_.snapshot->snapshot_id));
+  }
+  ManifestReadOptions read_options;
+  read_options.consumer = options_.consumer;
+  read_options.metric_columns = std::move(metric_columns);
+  return ManifestReader::Open(*std::move(file), manifest, *options_.table, read_options);
+}
+
+arrow::Status TableScan::ReadDeletes() {
+  ARROW_ASSIGN_OR_RAISE(const auto manifests, ManifestSource::Open(*options_.snapshot, options_.open, options_.consumer));
+  ManifestFile manifest;
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(const bool more, manifests->Next(&manifest));
+    if (!more) break;
+    if (manifest.content == ManifestContent::kDeletes) ARROW_RETURN_NOT_OK(ReadDeleteManifest(manifest));
+  }
+  counts_.delete_files = deletes_.files();
+  return deletes_.Finish();
+}
+
+arrow::Status TableScan::ReadDeleteManifest(const ManifestFile& manifest) {
+  ARROW_ASSIGN_OR_RAISE(const auto reader, OpenManifest(manifest, {kDeleteFilePathId}));
+  ++counts_.delete_manifests;
+  int64_t live_files = 0;
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(const bool more, reader->Next(&entry_));
+    if (!more) break;
+    ++live_files;
+    const arrow::Status added = deletes_.Add(entry_);
+    if (!added.ok()) return WithContext(added, ErrorKind::kCorruptData, "manifest " + manifest.path);
+  }
+  return CheckLiveFiles(manifest, live_files);
+}
+
+arrow::Result<bool> TableScan::OpenNextDataManifest() {
+  if (options_.snapshot == nullptr) return false;
+  if (manifests_ == nullptr) {
+    ARROW_ASSIGN_OR_RAISE(manifests_, ManifestSource::Open(*options_.snapshot, options_.open, options_.consumer));
+  }
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(const bool more, manifests_->Next(&manifest_));
+    if (!more) return false;
+    if (manifest_.content != ManifestContent::kData) continue;
+    ARROW_ASSIGN_OR_RAISE(reader_, OpenManifest(manifest_, {}));
+    ++counts_.data_manifests;
+    live_files_ = 0;
+    return true;
+  }
+}
+
+arrow::Result<bool> TableScan::NextLocked(FileTask* task) {
+  for (;;) {
+    if (reader_ == nullptr) {
+      ARROW_ASSIGN_OR_RAISE(const bool more, OpenNextDataManifest());
+      if (!more) return false;
+    }
+    ARROW_ASSIGN_OR_RAISE(const bool more, reader_->Next(&entry_));
+    if (more) break;
+    reader_.reset();
+    ARROW_RETURN_NOT_OK(CheckLiveFiles(manifest_, live_files_));
+  }
+  ++live_files_;
+  ARROW_RETURN_NOT_OK(deletes_.Match(entry_.file, *entry_.sequence_number, &matched_));
+  task->file = entry_.file;
+  task->sequence_number = *entry_.sequence_number;
+  task->file_sequence_number = entry_.file_sequence_number;
+  task->deletion_vector = std::move(matched_.deletion_vector);
+  task->position_deletes = std::move(matched_.position_deletes);
+  task->has_equality_deletes = matched_.has_equality_deletes;
+  task->filter_always_true = false;
+  ++counts_.tasks;
+  return true;
+}
+
+arrow::Result<bool> TableScan::Next(FileTask* task) {
+  std::lock_guard lock(mutex_);
+  ARROW_RETURN_NOT_OK(failure_);
+  auto found = NextLocked(task);
+  failure_ = found.status();
+  return found;
+}
+
+ScanCounts TableScan::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace icebound::iceberg

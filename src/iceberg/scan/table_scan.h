@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a snapshot to a stream of file tasks.
+//
+//   Open   reads the manifest list and, through it, every delete manifest into a DeleteIndex
+//   Next   reads the list again, and data manifests one at a time; every live entry with its deletes is a task
+//
+// Memory: the index of deletes, one manifest being read, and the deletes of one task, however many data files there are. The list
+// is read twice rather than held.
+//
+// Manifests without live files by the list's counts are read all the same: a list that is wrong must not make rows vanish. For
+// the same reason a manifest with fewer live files than its list counts is corrupt data.
+#pragma once
+
+#include <arrow/io/interfaces.h>
+#include <arrow/result.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "iceberg/deletes/delete_index.h"
+#include "iceberg/manifest/manifest_reader.h"
+#include "iceberg/scan/file_task.h"
+#include "iceberg/scan/manifest_source.h"
+#include "iceberg/spec/table_metadata.h"
+#include "memory/memory_ledger.h"
+
+namespace icebound::iceberg {
+
+struct ScanOptions {
+  std::shared_ptr<const TableMetadata> table;  ///< required
+  /// Of the table's snapshots; null: a table without one, that is without rows.
+  const Snapshot* snapshot = nullptr;
+  FileOpener open;                             ///< required
+  memory::MemoryConsumer* consumer = nullptr;  ///< required; outlives the scan
+};
+
+/// What a scan has done so far.
+struct ScanCounts {
+  int64_t delete_manifests = 0;
+  int64_t delete_files = 0;
+  int64_t data_manifests = 0;
+  int64_t tasks = 0;
+};
+
+/// Thread safe. What it gives out does not refer to it, except where said.
+class TableScan {
+ public:
+  static arrow::Result<std::unique_ptr<TableScan>> Open(ScanOptions options);
+
+  /// The next data file; false when there is none left. After a failure it fails for good.
+  arrow::Result<bool> Next(FileTask* task);
+
+  /// Groups of all equality deletes of the snapshot. Valid as long as the scan.
+  const std::vector<EqualityDeleteGroup>& equality_groups() const { return deletes_.equality_groups(); }
+  /// The file `index` (below its `files`) of a group. Its scope is EncodePartitionScope of its spec and partition.
+  arrow::Result<DeleteFile> EqualityDelete(size_t group, int64_t index) const { return deletes_.EqualityDelete(group, index); }
+
+  ScanCounts counts() const;
+
+ private:
+  explicit TableScan(ScanOptions options);
+
+  arrow::Status ReadDeletes();
+  arrow::Status ReadDeleteManifest(const ManifestFile& manifest);
+  arrow::Result<std::unique_ptr<ManifestReader>> OpenManifest(const ManifestFile& manifest, std::vector<int32_t> metric_columns);
+  arrow::Result<bool> OpenNextDataManifest();
+  arrow::Result<bool> NextLocked(FileTask* task);
+
+  const ScanOptions options_;
+  DeleteIndex deletes_;  // const after Open, but for Match, which mutex_ guards
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  arrow::Status failure_;
+  std::unique_ptr<ManifestSource> manifests_;
+  ManifestFile manifest_;
+  std::unique_ptr<ManifestReader> reader_;  // of manifest_; null between manifests
+  int64_t live_files_ = 0;                  // read of manifest_
+  ManifestEntry entry_;
+  MatchedDeletes matched_;
+  ScanCounts counts_;
+};
+
+}  // namespace icebound::iceberg

@@ -9,7 +9,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build ccache make git python3-venv libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
-          libgtest-dev libgmock-dev clang-format libbenchmark-dev libxxhash-dev liblz4-dev libsqlite3-dev libyaml-cpp-dev)
+          libgtest-dev libgmock-dev clang-format libbenchmark-dev libxxhash-dev liblz4-dev libsqlite3-dev libyaml-cpp-dev
+          libcurl4-openssl-dev libssl-dev)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

@@ -36,7 +36,7 @@ LAYERS = {
     "session": {"include", "base", "memory", "spill", "runtime", "row", "expr", "plan", "sql", "optimizer", "io", "exec", "planner"},
 }
 # What only one folder may touch.
-ONLY = {"parquet/": {"io"}, "pg_query": {"sql"}, "lz4": {"spill"}, "nlohmann/": {"sql", "io", "session", "iceberg/spec", "iceberg/avro"}, "roaring": {"iceberg/puffin"}, "sqlite3.h": {"iceberg/catalog"}, "yaml-cpp/": {"iceberg/catalog"}}
+ONLY = {"parquet/": {"io"}, "pg_query": {"sql"}, "lz4": {"spill"}, "nlohmann/": {"sql", "io", "session", "iceberg/spec", "iceberg/avro"}, "roaring": {"iceberg/puffin"}, "sqlite3.h": {"iceberg/catalog"}, "curl/": {"iceberg/catalog"}, "openssl/": {"iceberg/catalog"}, "yaml-cpp/": {"iceberg/catalog"}}
 
 MAX_SOURCE_LINES = 800
 MAX_HEADER_LINES = 400

@@ -20,6 +20,7 @@
 //
 //   sql_catalog.h           rows of a SQLite file, the same that PyIceberg's SqlCatalog reads and writes; in memory, too
 //   directory_catalog.h     directories below a warehouse: v1.metadata.json, v2... and version-hint.text
+//   rest_catalog.h          the REST protocol: a server keeps metadata files and swaps
 //   path_catalog.h          a table by the path of its directory or (read only) of one metadata file
 //   pyiceberg_config.h      .pyiceberg.yaml and PYICEBERG_* variables
 //   make_catalog.h          from a name and properties to one of these
@@ -44,8 +45,8 @@ using Namespace = std::vector<std::string>;
 /// "a.b", or "" for none.
 std::string NamespaceText(const Namespace& levels);
 
-/// The namespace as PyIceberg stores it: levels without blanks around them, joined by dots. kInvalidInput when there is no level
-/// or an empty one.
+/// The namespace as PyIceberg stores it: levels without blanks around them, joined by dots. kInvalidInput when there is no
+/// level or an empty one.
 arrow::Result<std::string> NamespaceKey(const Namespace& levels);
 
 /// The levels of such a text.
@@ -69,6 +70,9 @@ struct LoadedTable {
   int64_t text_bytes = 0;  ///< of the metadata's JSON
   /// Why no commit to it is possible ("it is one metadata file, outside any catalog"); empty when it is.
   std::string read_only_reason;
+  /// What the catalog says about reaching the table's files (s3.endpoint, vended s3.access-key-id and s3.session-token, ...):
+  /// over what was configured. Secrets, some of them for an hour: never in a message, never kept longer than the table.
+  StringPairs storage_properties;
 };
 
 /// Thread safe, as every implementation is. Locations are written and kept verbatim: nothing is decoded or normalised.

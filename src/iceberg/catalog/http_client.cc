@@ -117,6 +117,18 @@ bool IsLasting(CURLcode code) {
          code == CURLE_TOO_MANY_REDIRECTS || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY;
 }
 
+/// Time limits, and what TLS is checked and proved with.
+void SetLimits(const CurlFunctions& curl, const HttpOptions& options, CURL* handle) {
+  const auto set = [&](CURLoption option, auto value) { curl.easy_setopt(handle, option, value); };
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout_ms));
+  set(CURLOPT_TIMEOUT_MS, static_cast<long>(options.total_timeout_ms));
+  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>((options.idle_timeout_ms + 999) / 1000));
+  if (!options.ca_bundle.empty()) set(CURLOPT_CAINFO, options.ca_bundle.c_str());
+  if (!options.client_certificate.empty()) set(CURLOPT_SSLCERT, options.client_certificate.c_str());
+  if (!options.client_key.empty()) set(CURLOPT_SSLKEY, options.client_key.c_str());
+}
+
 int64_t RandomUpTo(int64_t bound) {
   thread_local std::minstd_rand random(std::random_device{}());
   return std::uniform_int_distribution<int64_t>(bound / 4, std::max<int64_t>(1, bound))(random);
@@ -272,18 +284,12 @@ arrow::Result<HttpClient::Try> HttpClient::SendOnce(const HttpRequest& request, 
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_HTTPHEADER, list);
   set(CURLOPT_ACCEPT_ENCODING, "gzip");
-  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout_ms));
-  set(CURLOPT_TIMEOUT_MS, static_cast<long>(options_.total_timeout_ms));
-  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>((options_.idle_timeout_ms + 999) / 1000));
+  SetLimits(curl, options_, handle);
   set(CURLOPT_ERRORBUFFER, static_cast<char*>(detail));
   set(CURLOPT_WRITEFUNCTION, &Receiver::OnBody);
   set(CURLOPT_WRITEDATA, static_cast<void*>(&receiver));
   set(CURLOPT_HEADERFUNCTION, &Receiver::OnHeader);
   set(CURLOPT_HEADERDATA, static_cast<void*>(&receiver));
-  if (!options_.ca_bundle.empty()) set(CURLOPT_CAINFO, options_.ca_bundle.c_str());
-  if (!options_.client_certificate.empty()) set(CURLOPT_SSLCERT, options_.client_certificate.c_str());
-  if (!options_.client_key.empty()) set(CURLOPT_SSLKEY, options_.client_key.c_str());
   if (!request.may_be_repeated) set(CURLOPT_FRESH_CONNECT, 1L);
   if (request.method == "HEAD") {
     set(CURLOPT_NOBODY, 1L);

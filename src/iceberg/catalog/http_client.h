@@ -10,12 +10,12 @@
 //   a time limit passed                  kIo                kCommitUnknown (kIo when nothing was sent)
 //   anything else                        the caller's       the caller's
 //
-// Between tries: what Retry-After says (seconds or a date; longer than retry_after_max_ms is not waited for), else a random time up to
-// backoff_ms * 2^n. A request that may not be repeated gets a connection of its own: on one that was used before, libcurl would send it
-// again by itself when the server closes without an answer.
+// Between tries: what Retry-After says (seconds or a date; longer than retry_after_max_ms is not waited for), else a random
+// time up to backoff_ms * 2^n. A request that may not be repeated gets a connection of its own: on one that was used before,
+// libcurl would send it again by itself when the server closes without an answer.
 //
-// Redirects are followed for GET and HEAD to the same host only, so that credentials reach nobody else. Proxies are those of the
-// environment (https_proxy, no_proxy, ...), certificates are checked against the system's authorities.
+// Redirects are followed for GET and HEAD to the same host only, so that credentials reach nobody else. Proxies are those of
+// the environment (https_proxy, no_proxy, ...), certificates are checked against the system's authorities.
 //
 // Messages name the method and the path of a URL, and host and port. Never its query, headers or body, which may hold secrets.
 #pragma once
@@ -68,8 +68,9 @@ struct HttpOptions {
   std::string client_certificate;
   std::string client_key;
 
-  /// From a catalog's properties: rest.client.connection-timeout-ms, rest.client.socket-timeout-ms, rest.client.request-timeout-ms,
-  /// rest.client.max-retries, ssl.cabundle, ssl.client.cert, ssl.client.key (and REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE).
+  /// From a catalog's properties: rest.client.connection-timeout-ms, rest.client.socket-timeout-ms,
+  /// rest.client.request-timeout-ms, rest.client.max-retries, ssl.cabundle, ssl.client.cert, ssl.client.key (and
+  /// REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE).
   static arrow::Result<HttpOptions> FromProperties(const StringPairs& properties);
 };
 

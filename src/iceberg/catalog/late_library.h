@@ -3,8 +3,8 @@
 // Libraries that only REST catalogs need, loaded when the first of them is opened: libcurl, and libcrypto for AWS signatures.
 //
 // Linked in the usual way, libcurl and the thirty libraries behind it would be part of every process: 6 MiB of its resident
-// memory, of the about 30 that a session of 32 MiB has to give out, for programs that never see a REST catalog. What they hold once
-// loaded is kHttpHeldBytes, which the catalog reserves.
+// memory, of the about 30 that a session of 32 MiB has to give out, for programs that never see a REST catalog. What they hold
+// once loaded (measured as resident memory) is reserved by the catalog.
 #pragma once
 
 #include <arrow/result.h>
@@ -16,8 +16,9 @@
 
 namespace icebound::iceberg {
 
-/// Reserved by who uses HTTP: the libraries, a connection with TLS, and the system's list of certificate authorities.
-constexpr int64_t kHttpHeldBytes = 14 << 20;
+/// The libraries and a connection; and what TLS needs beside it, most of it the system's list of certificate authorities.
+constexpr int64_t kHttpHeldBytes = 9 << 20;
+constexpr int64_t kTlsHeldBytes = 3 << 20;
 
 /// The functions of libcurl that are used.
 struct CurlFunctions {
@@ -34,7 +35,8 @@ struct CurlFunctions {
   decltype(&::curl_getdate) getdate;
 };
 
-/// Loaded and initialised once in a process, and never unloaded. kUnsupported, with what to install, when there is none. Thread safe.
+/// Loaded and initialised once in a process, and never unloaded. kUnsupported, with what to install, when there is none. Thread
+/// safe.
 arrow::Result<const CurlFunctions*> LoadCurl();
 
 struct CryptoFunctions {

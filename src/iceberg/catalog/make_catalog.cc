@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "iceberg/catalog/directory_catalog.h"
+#include "iceberg/catalog/rest_catalog.h"
 #include "iceberg/catalog/sql_catalog.h"
 
 namespace icebound::iceberg {
@@ -47,8 +48,9 @@ arrow::Result<std::unique_ptr<Catalog>> MakeCatalog(std::string name, StringPair
     return std::make_unique<DirectoryCatalog>(std::move(name), std::move(root), std::move(context),
                                               single_writer != nullptr && *single_writer == "true");
   }
-  return MakeError(ErrorKind::kUnsupported, "catalog {} is of type {}, which is not supported: sql, in-memory and hadoop are",
-                   name, type);
+  if (type == "rest") return RestCatalog::Open(std::move(name), std::move(properties), std::move(context));
+  return MakeError(ErrorKind::kUnsupported,
+                   "catalog {} is of type {}, which is not supported: rest, sql, in-memory and hadoop are", name, type);
 }
 
 }  // namespace icebound::iceberg

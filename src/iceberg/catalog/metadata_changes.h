@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A change of table metadata in the words of the REST protocol: what must still be true of the table (requirements), and what to do to
-// it (updates), found by comparing the metadata before with the metadata after.
+// A change of table metadata in the words of the REST protocol: what must still be true of the table (requirements), and what
+// to do to it (updates), found by comparing the metadata before with the metadata after.
 //
 // Updates stand in an order in which each finds what it refers to:
 //
@@ -12,10 +12,10 @@
 //
 // The server numbers what is new by itself (the highest id + 1), so the newest is chosen as "the last one added", -1.
 //
-// Requirements: the uuid; the snapshot of main and of every reference that is set or removed (every one at all when snapshots, specs
-// or schemas go, so that nothing goes that somebody came to use); the last column and partition field ids when ids are given out; the
-// current schema, default spec and default sort order when they change. The protocol has none for properties and location: of two
-// writers who set the same property at the same time, both succeed.
+// Requirements: the uuid; the snapshot of main and of every reference that is set or removed (every one at all when snapshots,
+// specs or schemas go, so that nothing goes that somebody came to use); the last column and partition field ids when ids are
+// given out; the current schema, default spec and default sort order when they change. The protocol has none for properties and
+// location: of two writers who set the same property at the same time, both succeed.
 //
 // What the server does by itself is not compared: sequence number, row ids, timestamps, the logs.
 #pragma once
@@ -37,8 +37,8 @@ struct MetadataChanges {
   std::vector<int64_t> new_snapshot_ids;
 };
 
-/// `base` is null for a table that is created, whole, from `updated`. kUnsupported for a change that the protocol has no word for,
-/// kInternal for one that is never allowed (another snapshot under an old id).
+/// `base` is null for a table that is created, whole, from `updated`. kUnsupported for a change that the protocol has no word
+/// for, kInternal for one that is never allowed (another snapshot under an old id).
 arrow::Result<MetadataChanges> CompareMetadata(const TableMetadata* base, const TableMetadata& updated);
 
 }  // namespace icebound::iceberg

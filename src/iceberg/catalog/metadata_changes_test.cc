@@ -149,9 +149,9 @@ TEST(MetadataChanges, SchemasSpecsAndOrders) {
   back.current_schema_id = 0;
   back.default_spec_id = 0;
   back.default_sort_order_id = 0;
-  EXPECT_EQ(Updates(*CompareMetadata(&updated, back)), json::parse(R"([{"action": "set-current-schema", "schema-id": 0},
-                                                                       {"action": "set-default-spec", "spec-id": 0},
-                                                                       {"action": "set-default-sort-order", "sort-order-id": 0}])"));
+  EXPECT_EQ(Updates(*CompareMetadata(&updated, back)),
+            json::parse(R"([{"action": "set-current-schema", "schema-id": 0}, {"action": "set-default-spec", "spec-id": 0},
+                            {"action": "set-default-sort-order", "sort-order-id": 0}])"));
 }
 
 TEST(MetadataChanges, ReferencesComeAndGo) {

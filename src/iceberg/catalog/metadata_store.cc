@@ -131,15 +131,19 @@ LocationResolver ResolveLocalLocations(arrow::MemoryPool* pool) {
 }
 
 arrow::Result<LoadedTable> MetadataStore::Load(TableIdentifier identifier, std::string metadata_location) const {
+  ARROW_ASSIGN_OR_RAISE(auto bytes, Read(metadata_location));
+  ARROW_ASSIGN_OR_RAISE(const auto text, MetadataText(std::move(bytes), metadata_location, context_.memory->pool()));
+  return Parse(std::move(identifier), std::move(metadata_location), static_cast<std::string_view>(*text));
+}
+
+arrow::Result<LoadedTable> MetadataStore::Parse(TableIdentifier identifier, std::string metadata_location,
+                                                std::string_view json) const {
   LoadedTable table;
   table.identifier = std::move(identifier);
   table.metadata_location = std::move(metadata_location);
-  ARROW_ASSIGN_OR_RAISE(auto bytes, Read(table.metadata_location));
-  ARROW_ASSIGN_OR_RAISE(const auto text, MetadataText(std::move(bytes), table.metadata_location, context_.memory->pool()));
-  const auto json = static_cast<std::string_view>(*text);
   ARROW_ASSIGN_OR_RAISE(auto charge, MetadataCharge::Make(context_.memory, TableMetadata::HeldBytesMax(json)));
   ARROW_ASSIGN_OR_RAISE(TableMetadata metadata, TableMetadata::Parse(json, table.metadata_location));
-  table.text_bytes = text->size();
+  table.text_bytes = static_cast<int64_t>(json.size());
   table.metadata = Share(std::move(charge), std::move(metadata));
   return table;
 }

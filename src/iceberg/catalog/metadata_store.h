@@ -45,6 +45,9 @@ class MetadataStore {
   /// kNotFound when there is no such file, kCorruptData when it is not table metadata.
   arrow::Result<LoadedTable> Load(TableIdentifier identifier, std::string metadata_location) const;
 
+  /// The table that `json` is; `json` itself is the caller's to have charged.
+  arrow::Result<LoadedTable> Parse(TableIdentifier identifier, std::string metadata_location, std::string_view json) const;
+
   /// `text_bytes_hint`: about how long the JSON will be (that of the metadata before it), 0 when nobody knows.
   arrow::Result<StagedMetadata> Stage(TableIdentifier identifier, std::string metadata_location, TableMetadata metadata,
                                       MetadataCodec codec, int64_t text_bytes_hint) const;

@@ -16,10 +16,13 @@ arrow::Status CheckLiveFiles(const ManifestFile& manifest, int64_t live_files) {
 
 }  // namespace
 
-TableScan::TableScan(ScanOptions options) : options_(std::move(options)), deletes_(*options_.table, options_.consumer) {}
+TableScan::TableScan(ScanOptions options, ScanFilter filter)
+    : options_(std::move(options)), filter_(std::move(filter)), deletes_(*options_.table, options_.consumer) {}
 
 arrow::Result<std::unique_ptr<TableScan>> TableScan::Open(ScanOptions options) {
-  std::unique_ptr<TableScan> scan(new TableScan(std::move(options)));
+  const Schema& schema = options.schema == nullptr ? options.table->current_schema() : *options.schema;
+  ARROW_ASSIGN_OR_RAISE(ScanFilter filter, ScanFilter::Make(options.filters, options.filter_field_ids, schema, *options.table));
+  std::unique_ptr<TableScan> scan(new TableScan(std::move(options), std::move(filter)));
   if (scan->options_.snapshot == nullptr) return scan;
   ARROW_RETURN_NOT_OK(scan->ReadDeletes());
   return scan;
@@ -43,20 +46,31 @@ arrow::Status TableScan::ReadDeletes() {
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const bool more, manifests->Next(&manifest));
     if (!more) break;
-    if (manifest.content == ManifestContent::kDeletes) ARROW_RETURN_NOT_OK(ReadDeleteManifest(manifest));
+    if (manifest.content != ManifestContent::kDeletes) continue;
+    if (!filter_.MayMatch(manifest)) {
+      ++counts_.delete_manifests_left_out;
+      continue;
+    }
+    ARROW_RETURN_NOT_OK(ReadDeleteManifest(manifest));
   }
   counts_.delete_files = deletes_.files();
   return deletes_.Finish();
 }
 
 arrow::Status TableScan::ReadDeleteManifest(const ManifestFile& manifest) {
-  ARROW_ASSIGN_OR_RAISE(const auto reader, OpenManifest(manifest, {kDeleteFilePathId}));
+  std::vector<int32_t> metric_fields = filter_.metric_fields();
+  metric_fields.push_back(kDeleteFilePathId);
+  ARROW_ASSIGN_OR_RAISE(const auto reader, OpenManifest(manifest, std::move(metric_fields)));
   ++counts_.delete_manifests;
   int64_t live_files = 0;
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const bool more, reader->Next(&entry_));
     if (!more) break;
     ++live_files;
+    if (!filter_.DeletesMayMatch(entry_.file)) {
+      ++counts_.delete_files_left_out;
+      continue;
+    }
     const arrow::Status added = deletes_.Add(entry_);
     if (!added.ok()) return WithContext(added, ErrorKind::kCorruptData, "manifest " + manifest.path);
   }
@@ -72,7 +86,11 @@ arrow::Result<bool> TableScan::OpenNextDataManifest() {
     ARROW_ASSIGN_OR_RAISE(const bool more, manifests_->Next(&manifest_));
     if (!more) return false;
     if (manifest_.content != ManifestContent::kData) continue;
-    ARROW_ASSIGN_OR_RAISE(reader_, OpenManifest(manifest_, {}));
+    if (!filter_.MayMatch(manifest_)) {
+      ++counts_.data_manifests_left_out;
+      continue;
+    }
+    ARROW_ASSIGN_OR_RAISE(reader_, OpenManifest(manifest_, filter_.metric_fields()));
     ++counts_.data_manifests;
     live_files_ = 0;
     return true;
@@ -86,11 +104,15 @@ arrow::Result<bool> TableScan::NextLocked(FileTask* task) {
       if (!more) return false;
     }
     ARROW_ASSIGN_OR_RAISE(const bool more, reader_->Next(&entry_));
-    if (more) break;
-    reader_.reset();
-    ARROW_RETURN_NOT_OK(CheckLiveFiles(manifest_, live_files_));
+    if (!more) {
+      reader_.reset();
+      ARROW_RETURN_NOT_OK(CheckLiveFiles(manifest_, live_files_));
+      continue;
+    }
+    ++live_files_;
+    if (filter_.DataMayMatch(entry_.file)) break;
+    ++counts_.data_files_left_out;
   }
-  ++live_files_;
   ARROW_RETURN_NOT_OK(deletes_.Match(entry_.file, *entry_.sequence_number, &matched_));
   task->file = entry_.file;
   task->sequence_number = *entry_.sequence_number;
@@ -98,7 +120,7 @@ arrow::Result<bool> TableScan::NextLocked(FileTask* task) {
   task->deletion_vector = std::move(matched_.deletion_vector);
   task->position_deletes = std::move(matched_.position_deletes);
   task->has_equality_deletes = matched_.has_equality_deletes;
-  task->filter_always_true = false;
+  task->filter_always_true = filter_.IsAlwaysTrue(entry_.file);
   ++counts_.tasks;
   return true;
 }

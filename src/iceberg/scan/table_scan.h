@@ -2,8 +2,10 @@
 //
 // From a snapshot to a stream of file tasks.
 //
-//   Open   reads the manifest list and, through it, every delete manifest into a DeleteIndex
-//   Next   reads the list again, and data manifests one at a time; every live entry with its deletes is a task
+//   Open   reads the manifest list and, through it, delete manifests into a DeleteIndex
+//   Next   reads the list again, and data manifests one at a time; a live entry with its deletes is a task
+//
+// What the filter leaves out (scan_filter.h) is not looked at: manifests are not opened, files are no tasks.
 //
 // Memory: the index of deletes, one manifest being read, and the deletes of one task, however many data files there are. The list
 // is read twice rather than held.
@@ -26,6 +28,7 @@
 #include "iceberg/manifest/manifest_reader.h"
 #include "iceberg/scan/file_task.h"
 #include "iceberg/scan/manifest_source.h"
+#include "iceberg/scan/scan_filter.h"
 #include "iceberg/spec/table_metadata.h"
 #include "memory/memory_ledger.h"
 
@@ -35,16 +38,25 @@ struct ScanOptions {
   std::shared_ptr<const TableMetadata> table;  ///< required
   /// Of the table's snapshots; null: a table without one, that is without rows.
   const Snapshot* snapshot = nullptr;
-  FileOpener open;                             ///< required
+  FileOpener open;  ///< required
+  /// What the query wants of the rows: conjuncts over columns, which are the fields `filter_field_ids` (0: none) of `schema`.
+  /// Whoever reads the files applies them; here they leave out what cannot satisfy them.
+  std::vector<expr::ExprPtr> filters;
+  std::vector<int32_t> filter_field_ids;
+  const Schema* schema = nullptr;              ///< of the table's schemas; null: the current one
   memory::MemoryConsumer* consumer = nullptr;  ///< required; outlives the scan
 };
 
 /// What a scan has done so far.
 struct ScanCounts {
-  int64_t delete_manifests = 0;
-  int64_t delete_files = 0;
-  int64_t data_manifests = 0;
+  int64_t delete_manifests = 0;  // read
+  int64_t delete_manifests_left_out = 0;
+  int64_t delete_files = 0;  // in the index
+  int64_t delete_files_left_out = 0;
+  int64_t data_manifests = 0;  // read
+  int64_t data_manifests_left_out = 0;
   int64_t tasks = 0;
+  int64_t data_files_left_out = 0;
 };
 
 /// Thread safe. What it gives out does not refer to it, except where said.
@@ -55,7 +67,7 @@ class TableScan {
   /// The next data file; false when there is none left. After a failure it fails for good.
   arrow::Result<bool> Next(FileTask* task);
 
-  /// Groups of all equality deletes of the snapshot. Valid as long as the scan.
+  /// Groups of the equality deletes that may be about a row the filter keeps. Valid as long as the scan.
   const std::vector<EqualityDeleteGroup>& equality_groups() const { return deletes_.equality_groups(); }
   /// The file `index` (below its `files`) of a group. Its scope is EncodePartitionScope of its spec and partition.
   arrow::Result<DeleteFile> EqualityDelete(size_t group, int64_t index) const { return deletes_.EqualityDelete(group, index); }
@@ -63,7 +75,7 @@ class TableScan {
   ScanCounts counts() const;
 
  private:
-  explicit TableScan(ScanOptions options);
+  TableScan(ScanOptions options, ScanFilter filter);
 
   arrow::Status ReadDeletes();
   arrow::Status ReadDeleteManifest(const ManifestFile& manifest);
@@ -72,6 +84,7 @@ class TableScan {
   arrow::Result<bool> NextLocked(FileTask* task);
 
   const ScanOptions options_;
+  const ScanFilter filter_;
   DeleteIndex deletes_;  // const after Open, but for Match, which mutex_ guards
 
   mutable std::mutex mutex_;

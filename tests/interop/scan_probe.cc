@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plans a scan of a table of another writer, for the tests of this folder:
+//
+//   scan_probe METADATA_FILE [FILTER]
+//
+// prints the file tasks of the current snapshot, a JSON object a line, then one with the counts. FILTER is in the notation of
+// expr/test_language.h; column $n is the n-th of the current schema. Files of the table are local: paths or file:// URIs.
+#include <arrow/io/file.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "expr/test_language.h"
+#include "iceberg/scan/table_scan.h"
+#include "iceberg/spec/arrow_schema.h"
+#include "iceberg/spec/metadata_file.h"
+#include "memory/memory_ledger.h"
+
+namespace icebound::iceberg {
+namespace {
+
+std::string LocalPath(const std::string& location) {
+  for (const std::string_view scheme : {"file://", "file:"}) {
+    if (location.starts_with(scheme)) return location.substr(scheme.size());
+  }
+  return location;
+}
+
+arrow::Result<std::shared_ptr<const TableMetadata>> ReadMetadata(const std::string& path, arrow::MemoryPool* pool) {
+  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path, pool));
+  ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
+  ARROW_ASSIGN_OR_RAISE(auto bytes, file->Read(size));
+  ARROW_ASSIGN_OR_RAISE(const auto text, MetadataText(std::move(bytes), path, pool));
+  ARROW_ASSIGN_OR_RAISE(TableMetadata metadata, TableMetadata::Parse(std::string_view(*text), path));
+  return std::make_shared<const TableMetadata>(std::move(metadata));
+}
+
+void PrintTask(const FileTask& task) {
+  std::string line;
+  JsonWriter writer(&line);
+  writer.BeginObject();
+  writer.StringMember("file", task.file.file_path);
+  writer.IntMember("sequence_number", task.sequence_number);
+  writer.BoolMember("always_true", task.filter_always_true);
+  writer.BoolMember("equality_deletes", task.has_equality_deletes);
+  writer.Key("deletes");
+  writer.BeginArray();
+  if (task.deletion_vector) writer.String(task.deletion_vector->file.file_path);
+  for (const auto& file : task.position_deletes) writer.String(file->file.file_path);
+  writer.EndArray();
+  writer.EndObject();
+  std::cout << line << "\n";
+}
+
+void PrintCounts(const ScanCounts& counts, int64_t peak_bytes) {
+  std::string line;
+  JsonWriter writer(&line);
+  writer.BeginObject();
+  writer.IntMember("data_manifests", counts.data_manifests);
+  writer.IntMember("data_manifests_left_out", counts.data_manifests_left_out);
+  writer.IntMember("data_files_left_out", counts.data_files_left_out);
+  writer.IntMember("delete_files", counts.delete_files);
+  writer.IntMember("tasks", counts.tasks);
+  writer.IntMember("peak_bytes", peak_bytes);
+  writer.EndObject();
+  std::cout << line << "\n";
+}
+
+arrow::Status Run(const std::string& path, const std::string& filter) {
+  memory::MemoryLedgerOptions ledger_options;
+  ledger_options.limit_bytes = int64_t{64} << 20;
+  ledger_options.inside_host = true;
+  ARROW_ASSIGN_OR_RAISE(const auto ledger, memory::MemoryLedger::Make(ledger_options));
+  const auto consumer = ledger->AddConsumer("probe");
+  ScanOptions options;
+  ARROW_ASSIGN_OR_RAISE(options.table, ReadMetadata(path, consumer->pool()));
+  options.snapshot = options.table->current_snapshot();
+  options.consumer = consumer.get();
+  options.open = [](const std::string& location) -> arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> {
+    return arrow::io::ReadableFile::Open(LocalPath(location));
+  };
+  if (!filter.empty()) {
+    const auto schema = ToArrowSchema(options.table->current_schema());
+    ARROW_ASSIGN_OR_RAISE(const auto parsed, expr::ParseTest(filter, schema.get()));
+    options.filters = expr::SplitConjunction(parsed);
+    for (const Field& field : options.table->current_schema().fields()) options.filter_field_ids.push_back(field.id);
+  }
+  ARROW_ASSIGN_OR_RAISE(const auto scan, TableScan::Open(options));
+  for (;;) {
+    FileTask task;
+    ARROW_ASSIGN_OR_RAISE(const bool more, scan->Next(&task));
+    if (!more) break;
+    PrintTask(task);
+  }
+  PrintCounts(scan->counts(), ledger->peak_bytes());
+  return arrow::Status::OK();
+}
+
+}  // namespace
+}  // namespace icebound::iceberg
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: scan_probe METADATA_FILE [FILTER]\n");
+    return 2;
+  }
+  const arrow::Status status = icebound::iceberg::Run(argv[1], argc == 3 ? argv[2] : "");
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
+  return icebound::ExitCode(status);
+}

@@ -32,10 +32,17 @@ DeleteIndex::DeleteIndex(const TableMetadata& table, memory::MemoryConsumer* con
       files_(consumer),
       first_about_(consumer),
       shared_(consumer),
+      bounds_(consumer),
       scopes_(consumer),
       equality_files_(consumer),
       groups_memory_(consumer),
-      kept_memory_(consumer) {}
+      kept_memory_(consumer) {
+  for (const PartitionSpec& spec : table.partition_specs) tuple_types_.push_back(table.TupleType(spec));
+}
+
+const TypePtr& DeleteIndex::TupleTypeOf(int32_t spec_id) const {
+  return tuple_types_[static_cast<size_t>(table_.FindSpec(spec_id) - table_.partition_specs.data())];
+}
 
 arrow::Result<uint32_t> DeleteIndex::ScopeOf(const DataFile& file) {
   EncodePartitionScope(file.spec_id, file.partition, &scope_scratch_);
@@ -126,7 +133,28 @@ arrow::Status DeleteIndex::AddEquality(uint32_t number, const ManifestEntry& ent
   return equality_files_.Append(number);
 }
 
-arrow::Status DeleteIndex::Finish() {
+arrow::Status DeleteIndex::OrderBounds(Scope* scope) {
+  scope->bounds_begin = bounds_.size();
+  ARROW_RETURN_NOT_OK(bounds_.Reserve(2 * int64_t{scope->shared_end - scope->shared_begin}));
+  for (uint32_t i = scope->shared_begin; i < scope->shared_end; ++i) {
+    for (const uint32_t bound : {shared_[i].lower, shared_[i].upper}) {
+      if (bound != kNone) bounds_.UnsafeAppend(bound);
+    }
+  }
+  uint32_t* const begin = bounds_.data() + scope->bounds_begin;
+  const auto is_before = [&](uint32_t a, uint32_t b) { return a != b && paths_.Compare(paths_[a], b) < 0; };
+  std::sort(begin, bounds_.end(), is_before);
+  ARROW_RETURN_NOT_OK(bounds_.Resize(std::unique(begin, bounds_.end()) - bounds_.data()));
+  scope->bounds_end = bounds_.size();
+  for (uint32_t i = scope->shared_begin; i < scope->shared_end; ++i) {
+    for (uint32_t* bound : {&shared_[i].lower, &shared_[i].upper}) {
+      if (*bound != kNone) *bound = static_cast<uint32_t>(std::lower_bound(begin, bounds_.end(), *bound, is_before) - begin);
+    }
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status DeleteIndex::OrderShared() {
   // Highest sequence number first: those that apply to a data file stand together.
   std::sort(shared_.begin(), shared_.end(), [](const SharedFile& a, const SharedFile& b) {
     return std::tuple(a.scope, b.sequence_number, a.file) < std::tuple(b.scope, a.sequence_number, b.file);
@@ -136,6 +164,14 @@ arrow::Status DeleteIndex::Finish() {
     if (scope.shared_end == 0) scope.shared_begin = static_cast<uint32_t>(i);
     scope.shared_end = static_cast<uint32_t>(i + 1);
   }
+  for (Scope& scope : scopes_) {
+    if (scope.shared_begin < scope.shared_end) ARROW_RETURN_NOT_OK(OrderBounds(&scope));
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status DeleteIndex::Finish() {
+  ARROW_RETURN_NOT_OK(OrderShared());
   std::sort(equality_files_.begin(), equality_files_.end(),
             [&](uint32_t a, uint32_t b) { return std::tuple(files_[a].group, a) < std::tuple(files_[b].group, b); });
   int64_t begin = 0;
@@ -158,8 +194,7 @@ arrow::Result<DeleteFile> DeleteIndex::MakeDelete(const IndexedFile& indexed) co
   file.file_size_bytes = indexed.file_size_bytes;
   const std::string_view scope_bytes = scope_bytes_[indexed.scope];
   file.spec_id = SpecOfScope(scope_bytes);
-  ARROW_ASSIGN_OR_RAISE(PartitionScope scope,
-                        DecodePartitionScope(scope_bytes, *table_.TupleType(*table_.FindSpec(file.spec_id))));
+  ARROW_ASSIGN_OR_RAISE(PartitionScope scope, DecodePartitionScope(scope_bytes, *TupleTypeOf(file.spec_id)));
   file.partition = std::move(scope.tuple);
   if (indexed.group != kNone) file.equality_ids = groups_[indexed.group].equality_ids;
   if (indexed.key_metadata != kNone) file.key_metadata = std::string(texts_[indexed.key_metadata]);
@@ -209,11 +244,18 @@ arrow::Result<std::shared_ptr<const DeleteFile>> DeleteIndex::SharedDelete(Share
 
 arrow::Status DeleteIndex::MatchShared(const DataFile& data, int64_t sequence_number, const Scope& scope,
                                        MatchedDeletes* deletes) {
+  if (scope.shared_begin == scope.shared_end) return arrow::Status::OK();
+  const uint32_t* const begin = bounds_.data() + scope.bounds_begin;
+  const uint32_t* const end = bounds_.data() + scope.bounds_end;
+  const auto is_before = [&](uint32_t bound) { return paths_.Compare(data.file_path, bound) > 0; };
+  const auto is_up_to = [&](uint32_t bound) { return paths_.Compare(data.file_path, bound) >= 0; };
+  const auto below = static_cast<uint32_t>(std::partition_point(begin, end, is_before) - begin);
+  const auto up_to = static_cast<uint32_t>(std::partition_point(begin, end, is_up_to) - begin);
   for (uint32_t i = scope.shared_begin; i < scope.shared_end; ++i) {
     SharedFile& shared = shared_[i];
     if (shared.sequence_number < sequence_number) break;
-    if (shared.lower != kNone && paths_.Compare(data.file_path, shared.lower) < 0) continue;
-    if (shared.upper != kNone && paths_.Compare(data.file_path, shared.upper) > 0) continue;
+    // kNone is beyond every place.
+    if ((shared.lower >= up_to && shared.lower != kNone) || shared.upper < below) continue;
     ARROW_ASSIGN_OR_RAISE(auto file, SharedDelete(&shared));
     deletes->position_deletes.push_back(std::move(file));
   }

@@ -93,12 +93,13 @@ class DeleteIndex {
     bool names_its_file;  // by a referenced data file; else by bounds
   };
 
-  /// Position deletes of more than one file.
+  /// Position deletes of more than one file. Bounds of their paths are kNone, or paths; after Finish, places among the bounds of
+  /// their scope in order, so that a data file's path is compared with few of them, and numbers with the rest.
   struct SharedFile {
     int64_t sequence_number;
     uint32_t scope;
     uint32_t file;
-    uint32_t lower;  // bounds of paths, or kNone
+    uint32_t lower;
     uint32_t upper;
     uint32_t kept;  // place in kept_, or kNone
   };
@@ -107,10 +108,14 @@ class DeleteIndex {
     int64_t equality_sequence_max = -1;
     uint32_t shared_begin = 0;  // of shared_
     uint32_t shared_end = 0;
+    int64_t bounds_begin = 0;  // of bounds_
+    int64_t bounds_end = 0;
   };
 
   arrow::Status AddPositions(uint32_t number, const ManifestEntry& entry);
   arrow::Status AddEquality(uint32_t number, const ManifestEntry& entry, const PartitionSpec& spec);
+  arrow::Status OrderShared();
+  arrow::Status OrderBounds(Scope* scope);
   arrow::Result<uint32_t> FindGroup(const std::vector<int32_t>& equality_ids, bool global);
   arrow::Result<uint32_t> ScopeOf(const DataFile& file);
   arrow::Status MatchOneFile(const DataFile& data, int64_t sequence_number, std::optional<uint32_t> scope,
@@ -118,15 +123,18 @@ class DeleteIndex {
   arrow::Status MatchShared(const DataFile& data, int64_t sequence_number, const Scope& scope, MatchedDeletes* deletes);
   arrow::Result<std::shared_ptr<const DeleteFile>> SharedDelete(SharedFile* shared);
   arrow::Result<DeleteFile> MakeDelete(const IndexedFile& file) const;
+  const TypePtr& TupleTypeOf(int32_t spec_id) const;
 
   const TableMetadata& table_;
+  std::vector<TypePtr> tuple_types_;  // of the table's specs, in their order
   PathStrings paths_;
   ByteStrings scope_bytes_;
   ByteStrings texts_;
   memory::LedgerVector<IndexedFile> files_;
   memory::LedgerVector<uint32_t> first_about_;  // by path: a file of files_, or kNone
   memory::LedgerVector<SharedFile> shared_;
-  memory::LedgerVector<Scope> scopes_;  // by number in scope_bytes_
+  memory::LedgerVector<uint32_t> bounds_;  // paths: of each scope its bounds, in order and distinct
+  memory::LedgerVector<Scope> scopes_;     // by number in scope_bytes_
   memory::LedgerVector<uint32_t> equality_files_;
   std::vector<EqualityDeleteGroup> groups_;
   std::vector<int64_t> group_begins_;  // in equality_files_

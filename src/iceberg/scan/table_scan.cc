@@ -72,7 +72,10 @@ arrow::Status TableScan::ReadDeleteManifest(const ManifestFile& manifest) {
       continue;
     }
     const arrow::Status added = deletes_.Add(entry_);
-    if (!added.ok()) return WithContext(added, ErrorKind::kCorruptData, "manifest " + manifest.path);
+    if (!added.ok()) {
+      return WithContext(added, ErrorKind::kCorruptData,
+                         fmt::format("manifest {}, after {} delete files", manifest.path, deletes_.files()));
+    }
   }
   return CheckLiveFiles(manifest, live_files);
 }

@@ -380,6 +380,11 @@ TEST(TableScan, LeavesOutEqualityDeletesWhoseKeysTheFilterDoesNotKeep) {
   EXPECT_THAT(PlanFiltered(table, "(= $0 25)"), ElementsAre("d"));
   // A row without a key is deleted by a key that is null, and there is none.
   EXPECT_THAT(PlanFiltered(table, "(is_null $0)"), ElementsAre("d"));
+  TestTable with_null = TableOf({});
+  with_null.AddData({Data("d", 1)});
+  keys.null_counts = {{1, 1}, {8, 0}};
+  with_null.AddDeletes({keys});
+  EXPECT_THAT(PlanFiltered(with_null, "(is_null $0)"), ElementsAre("d E"));
   // $7 is no key: what the delete file holds of it is not what the data file holds.
   EXPECT_THAT(PlanFiltered(table, "(= $7 25)"), ElementsAre("d E"));
   EXPECT_THAT(PlanFiltered(table, "(or (= $0 25) (= $7 25))"), ElementsAre("d E"));

@@ -179,6 +179,18 @@ TEST(IcebergRules, Rule06GroupsOfEqualityDeletesHaveOneLayoutAndScope) {
               UnorderedElementsAre("1 false 20: e1@2/1a e1b@5/1b", "1,2 false 20: e21@3/1b e12@4/1null", "1 true 10: g1@6/0"));
 }
 
+// Case 6 of the public failures: what a key is, its field id says, in whatever schema.
+TEST(IcebergRules, Rule07KeysOfColumnsThatWereDroppedAreKeys) {
+  TestTable table(kFields, kSpecs);
+  table.AddData({Data("d", 1)});
+  table.AddDeletes({EqualityDeletes("e", 2, {}, {9})});
+  EXPECT_THAT(Plan(table), ElementsAre("d: E"));
+  TestMemory memory;
+  const auto scan = TableScan::Open(table.Options(&memory)).ValueOrDie();
+  ASSERT_EQ(scan->equality_groups().size(), 1);
+  EXPECT_THAT(scan->equality_groups()[0].equality_ids, ElementsAre(9));
+}
+
 TEST(IcebergRules, Rule08DeletesUnderTheSpecOfOldDataApplyToIt) {
   // The table went on to spec 2; deletes of old files are written under theirs.
   TestTable table(kFields, kSpecs);

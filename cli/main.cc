@@ -50,6 +50,8 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions* options) {
   app.add_option("--spill-dir", options->spill_dir, "Directory for temporary files; default: the system's");
   app.add_option("--spill-limit", options->spill_limit,
                  "Most bytes of temporary files, 0B for none, or a share (50%) of the disk's free space; default 90%");
+  app.add_option("--catalog", options->catalog,
+                 "Iceberg catalog of .pyiceberg.yaml or PYICEBERG_CATALOG__... whose tables are namespace.table");
   app.add_option("--property", options->properties, "KEY=VALUE of a catalog or a storage (s3.endpoint=...); repeatable")
       ->take_all()
       ->allow_extra_args(false);

@@ -14,13 +14,17 @@ arrow::Result<std::shared_ptr<Session>> OpenSession(const GlobalOptions& options
   }
   config.owns_process = true;
   ARROW_ASSIGN_OR_RAISE(auto session, CreateBoundedSession(config));
+  std::map<std::string, std::string> properties;
   for (const std::string& property : options.properties) {
     const size_t equals = property.find('=');
     if (equals == std::string::npos || equals == 0) {
       return arrow::Status::Invalid("--property wants KEY=VALUE, not \"", property, "\"");
     }
-    ARROW_RETURN_NOT_OK(session->SetProperty(property.substr(0, equals), property.substr(equals + 1)));
+    const std::string name = property.substr(0, equals);
+    properties[name] = property.substr(equals + 1);
+    ARROW_RETURN_NOT_OK(session->SetProperty(name, properties[name]));
   }
+  if (!options.catalog.empty()) ARROW_RETURN_NOT_OK(session->AttachCatalog(options.catalog, properties));
   return session;
 }
 

@@ -17,6 +17,7 @@ struct GlobalOptions {
   std::optional<int64_t> batch_size;
   std::optional<std::string> spill_dir;
   std::optional<std::string> spill_limit;
+  std::string catalog;                  ///< a catalog of PyIceberg's configuration; empty: its default
   std::vector<std::string> properties;  ///< K=V
   std::string metrics_path;
   bool json = false;

@@ -32,8 +32,8 @@ LAYERS = {
     "iceberg/deletes": {"include", "base", "memory", "iceberg/spec", "iceberg/manifest"},
     "iceberg/scan": {"include", "base", "memory", "expr", "iceberg/spec", "iceberg/manifest", "iceberg/deletes"},
     "iceberg/catalog": {"include", "base", "iceberg/spec"},
-    "bridge": {"include", "base", "memory", "spill", "runtime", "expr", "plan", "io", "iceberg/spec", "iceberg/avro", "iceberg/puffin", "iceberg/manifest", "iceberg/deletes", "iceberg/scan", "iceberg/catalog"},
-    "session": {"include", "base", "memory", "spill", "runtime", "row", "expr", "plan", "sql", "optimizer", "io", "exec", "planner"},
+    "bridge": {"include", "base", "memory", "spill", "runtime", "expr", "plan", "sql", "io", "iceberg/spec", "iceberg/avro", "iceberg/puffin", "iceberg/manifest", "iceberg/deletes", "iceberg/scan", "iceberg/catalog"},
+    "session": {"include", "base", "memory", "spill", "runtime", "row", "expr", "plan", "sql", "optimizer", "io", "exec", "planner", "iceberg/spec", "iceberg/catalog", "bridge"},
 }
 # What only one folder may touch.
 ONLY = {"parquet/": {"io"}, "pg_query": {"sql"}, "lz4": {"spill"}, "nlohmann/": {"sql", "io", "session", "iceberg/spec", "iceberg/avro"}, "roaring": {"iceberg/puffin"}, "sqlite3.h": {"iceberg/catalog"}, "curl/": {"iceberg/catalog"}, "openssl/": {"iceberg/catalog"}, "yaml-cpp/": {"iceberg/catalog"}}

@@ -13,6 +13,7 @@
 #include <arrow/result.h>
 #include <arrow/scalar.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,6 +55,12 @@ class Session {
 
   /// Names a stream of batches. It can be scanned once.
   virtual arrow::Status RegisterArrow(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader) = 0;
+
+  /// Opens an Iceberg catalog: its tables are `name.namespace.table` in SQL, and those of the first catalog that was attached
+  /// `namespace.table`, too. Properties have PyIceberg's names (uri, type, warehouse, s3.endpoint, ...) and go before what
+  /// .pyiceberg.yaml and PYICEBERG_CATALOG__... variables say of a catalog of that name; storage properties of the session hold
+  /// where both are silent. Catalogs of that configuration need not be attached to be named in SQL.
+  virtual arrow::Status AttachCatalog(const std::string& name, const std::map<std::string, std::string>& properties = {}) = 0;
 
   /// Storage properties ("s3.endpoint", "s3.access-key-id", ...; the names PyIceberg uses).
   virtual arrow::Status SetProperty(const std::string& key, const std::string& value) = 0;

@@ -97,6 +97,10 @@ arrow::Result<std::shared_ptr<TableSource>> TableResolver::ResolveCsv(const std:
   return MakeError(ErrorKind::kUnsupported, "not supported yet: the table function read_csv");
 }
 
+arrow::Result<ResolvedTable> TableResolver::ResolveIceberg(const IcebergReference&, IcebergPart*) {
+  return MakeError(ErrorKind::kUnsupported, "Iceberg tables are not supported here");
+}
+
 arrow::Result<std::shared_ptr<TableSource>> TableResolver::ResolveSeries(const SeriesBounds&) {
   return MakeError(ErrorKind::kUnsupported, "not supported yet: the table function generate_series");
 }

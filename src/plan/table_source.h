@@ -85,12 +85,37 @@ struct SeriesBounds {
   std::shared_ptr<arrow::Scalar> step;
 };
 
+/// FROM iceberg('table', ...): which table, which version of it, and which of its tables.
+struct IcebergReference {
+  std::string table;                     ///< 'catalog.namespace.name', a table's directory, or a metadata file
+  std::optional<int64_t> snapshot_id;    ///< at most one of these three
+  std::optional<int64_t> as_of_us;       ///< the version that was current then: UTC microseconds since the epoch
+  std::optional<std::string> ref;        ///< a branch or tag
+  std::string metadata_table;            ///< "snapshots", "files", ...; empty: the rows
+
+  bool names_version() const { return snapshot_id || as_of_us || ref; }
+};
+
+/// The part of a reference that an error is about.
+enum class IcebergPart { kTable, kVersion, kMetadataTable };
+
+/// What a name means: a table to scan, or the query that it stands for.
+struct ResolvedTable {
+  ResolvedTable(std::shared_ptr<TableSource> table) : source(std::move(table)) {}  // NOLINT(google-explicit-constructor)
+  ResolvedTable(PlanPtr plan) : query(std::move(plan)) {}                          // NOLINT(google-explicit-constructor)
+
+  std::shared_ptr<TableSource> source;  ///< or null:
+  PlanPtr query;
+};
+
 /// How SQL names become tables; the session implements it. Errors have no position: the binder adds it.
 class TableResolver {
  public:
   virtual ~TableResolver() = default;
   /// FROM a.b.c
-  virtual arrow::Result<std::shared_ptr<TableSource>> ResolveName(const std::vector<std::string>& parts) = 0;
+  virtual arrow::Result<ResolvedTable> ResolveName(const std::vector<std::string>& parts) = 0;
+  /// FROM iceberg('table', option => value, ...). `at_fault` is set on error.
+  virtual arrow::Result<ResolvedTable> ResolveIceberg(const IcebergReference& reference, IcebergPart* at_fault);
   /// The bound query of the view a.b.c; null when there is none. Views are asked before tables.
   virtual PlanPtr ResolveView(const std::vector<std::string>& parts) { return nullptr; }
   /// FROM 'path, glob or directory'

@@ -101,6 +101,10 @@ arrow::Status SessionImpl::SetProperty(const std::string& key, const std::string
   return arrow::Status::OK();
 }
 
+arrow::Status SessionImpl::AttachCatalog(const std::string& name, const std::map<std::string, std::string>& properties) {
+  return catalog_.AttachCatalog(name, properties);
+}
+
 std::unique_ptr<Statement> SessionImpl::NewStatement() {
   resources_.cancellation.Reset();  // a Cancel() is meant for what ran before
   return std::make_unique<Statement>(resources_, metrics_.Begin());
@@ -123,6 +127,7 @@ arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, co
   options.whole_text = script;
   options.offset_in_whole = part.offset;
   options.statement_bytes_max = kStatementBytesMax;
+  const TableCatalog::StatementView one_version(&catalog_);
   ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(part.text, catalog_, options));
   if (bound.kind == sql::StatementKind::kDropView) return bound;
   const sql::SourceText source = script.empty() ? sql::SourceText(part.text) : sql::SourceText(script, part.offset, part.text);

@@ -25,6 +25,7 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
                                 const ParquetReadOptions& options) override;
   arrow::Status RegisterCsv(std::string name, const std::string& path_or_glob_or_dir, const CsvReadOptions& options) override;
   arrow::Status RegisterArrow(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader) override;
+  arrow::Status AttachCatalog(const std::string& name, const std::map<std::string, std::string>& properties) override;
   arrow::Status SetProperty(const std::string& key, const std::string& value) override;
   arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text, const QueryParameters& parameters) override {
     return SqlInScript({}, {std::string(text), 0}, parameters);

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "bridge/iceberg_relations.h"
 #include "io/csv/csv_options.h"
 #include "io/csv/csv_table.h"
 #include "planner/csv_table.h"
@@ -56,15 +57,47 @@ arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::OpenCsv(const st
   return planner::OpenCsvTable(path, options, file_systems(), resources_.ledger.get());
 }
 
-arrow::Result<std::shared_ptr<plan::TableSource>> TableCatalog::ResolveName(const std::vector<std::string>& parts) {
+bridge::Catalogs& TableCatalog::catalogs() {
+  std::call_once(catalogs_made_, [this] {
+    catalogs_ = std::make_unique<bridge::Catalogs>(resources_.ledger.get(), [this] { return file_systems(); });
+    has_catalogs_ = true;
+  });
+  return *catalogs_;
+}
+
+void TableCatalog::ForgetIcebergTables() {
+  if (has_catalogs_) catalogs_->ForgetLoaded();
+}
+
+arrow::Status TableCatalog::AttachCatalog(const std::string& name, const std::map<std::string, std::string>& properties) {
+  return catalogs().Attach(name, iceberg::StringPairs(properties.begin(), properties.end()));
+}
+
+std::shared_ptr<plan::TableSource> TableCatalog::FindRegistered(const std::string& name) const {
   std::lock_guard lock(mutex_);
-  const std::string name = DottedName(parts);
   if (const auto found = tables_.find(name); found != tables_.end()) return found->second;
   // SQL folds unquoted names to lower case; the host program registered what it liked.
   for (const auto& [known, table] : tables_) {
     if (LowerCase(known) == name) return table;
   }
-  return MakeError(ErrorKind::kNotFound, "relation \"{}\" does not exist", name);
+  return nullptr;
+}
+
+arrow::Result<plan::ResolvedTable> TableCatalog::ResolveName(const std::vector<std::string>& parts) {
+  const std::string name = DottedName(parts);
+  if (auto table = FindRegistered(name)) return table;
+  // Tables of catalogs have a namespace.
+  if (parts.size() < 2) return MakeError(ErrorKind::kNotFound, "relation \"{}\" does not exist", name);
+  ARROW_ASSIGN_OR_RAISE(const bridge::NamedTable table, catalogs().LoadName(parts));
+  plan::IcebergPart at_fault = plan::IcebergPart::kTable;
+  return bridge::ReadIceberg(table, {}, resources_.ledger.get(), &at_fault);
+}
+
+arrow::Result<plan::ResolvedTable> TableCatalog::ResolveIceberg(const plan::IcebergReference& reference,
+                                                                plan::IcebergPart* at_fault) {
+  *at_fault = plan::IcebergPart::kTable;
+  ARROW_ASSIGN_OR_RAISE(const bridge::NamedTable table, catalogs().LoadText(reference.table));
+  return bridge::ReadIceberg(table, reference, resources_.ledger.get(), at_fault);
 }
 
 arrow::Status TableCatalog::SetView(const std::vector<std::string>& parts, plan::PlanPtr plan, int64_t plan_bytes) {

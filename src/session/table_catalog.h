@@ -3,12 +3,14 @@
 
 #include <arrow/memory_pool.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "bridge/catalogs.h"
 #include "icebound/source_options.h"
 #include "io/file_systems.h"
 #include "plan/logical_plan.h"
@@ -17,10 +19,24 @@
 
 namespace icebound {
 
-/// The tables and views of one session by name, and the file systems behind paths. Thread safe.
+/// The tables and views of one session by name, its Iceberg catalogs, and the file systems behind paths. Thread safe.
 class TableCatalog final : public plan::TableResolver {
  public:
   explicit TableCatalog(const SessionResources& resources) : resources_(resources) {}
+
+  arrow::Status AttachCatalog(const std::string& name, const std::map<std::string, std::string>& properties);
+
+  /// Iceberg tables stay as they are from here to the end of a statement's binding.
+  class StatementView {
+   public:
+    explicit StatementView(TableCatalog* catalog) : catalog_(catalog) { catalog_->ForgetIcebergTables(); }
+    ~StatementView() { catalog_->ForgetIcebergTables(); }
+    StatementView(const StatementView&) = delete;
+    StatementView& operator=(const StatementView&) = delete;
+
+   private:
+    TableCatalog* const catalog_;
+  };
 
   /// Adds or replaces a name. kInvalidInput for an empty one.
   arrow::Status Register(std::string name, std::shared_ptr<plan::TableSource> table);
@@ -36,7 +52,9 @@ class TableCatalog final : public plan::TableResolver {
   arrow::Status SetView(const std::vector<std::string>& parts, plan::PlanPtr plan, int64_t plan_bytes);
   void DropView(const std::vector<std::string>& parts);
 
-  arrow::Result<std::shared_ptr<plan::TableSource>> ResolveName(const std::vector<std::string>& parts) override;
+  arrow::Result<plan::ResolvedTable> ResolveName(const std::vector<std::string>& parts) override;
+  arrow::Result<plan::ResolvedTable> ResolveIceberg(const plan::IcebergReference& reference,
+                                                    plan::IcebergPart* at_fault) override;
   plan::PlanPtr ResolveView(const std::vector<std::string>& parts) override;
   arrow::Result<std::shared_ptr<plan::TableSource>> ResolveCsv(
       const std::string& path, const std::vector<std::pair<std::string, std::string>>& options) override;
@@ -45,6 +63,11 @@ class TableCatalog final : public plan::TableResolver {
   std::vector<std::string> TableNames() const override;
 
  private:
+  void ForgetIcebergTables();
+  /// Made when first needed: sessions over files alone never read PyIceberg's configuration.
+  bridge::Catalogs& catalogs();
+  std::shared_ptr<plan::TableSource> FindRegistered(const std::string& name) const;
+
   struct View {
     plan::PlanPtr plan;
     memory::Reservation heap;
@@ -59,6 +82,9 @@ class TableCatalog final : public plan::TableResolver {
   bool properties_changed_ = true;                                    // guarded by mutex_
   // All that were ever made: tables opened through an earlier one keep using it. Guarded by mutex_.
   std::vector<std::unique_ptr<io::FileSystems>> file_systems_;
+  std::once_flag catalogs_made_;
+  std::atomic<bool> has_catalogs_{false};
+  std::unique_ptr<bridge::Catalogs> catalogs_;  // constant once made
 };
 
 }  // namespace icebound

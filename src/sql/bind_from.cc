@@ -150,6 +150,12 @@ arrow::Result<PlanPtr> Binder::ScanOf(std::shared_ptr<plan::TableSource> source,
   return std::make_shared<plan::ScanNode>(std::move(source), name, std::move(request));
 }
 
+arrow::Result<PlanPtr> Binder::PlanOf(plan::ResolvedTable table, const std::string& name, int offset) {
+  if (table.query == nullptr) return ScanOf(std::move(table.source), name, offset);
+  ARROW_RETURN_NOT_OK(context_.AddPlan(*table.query, offset));
+  return std::move(table.query);
+}
+
 arrow::Status Binder::UnknownTable(const arrow::Status& status, const std::vector<std::string>& parts,
                                    const QueryEnvironment& environment, int offset) {
   const bool suggested = status.message().find("did you mean") != std::string::npos;
@@ -167,14 +173,15 @@ arrow::Result<Binder::FromItem> Binder::BindTableName(const Node& node, const Qu
       context_.OnlyFields(node, {"catalogname", "schemaname", "relname", "inh", "relpersistence", "alias", "location"}));
   std::vector<std::string> parts;
   for (const std::string_view field : {"catalogname", "schemaname", "relname"}) {
-    if (node[field]) parts.emplace_back(node.Text(field));
+    if (!node[field]) continue;
+    for (std::string& level : SplitLevels(std::string(node.Text(field)))) parts.push_back(std::move(level));
   }
   ARROW_ASSIGN_OR_RAISE(const std::optional<PlanPtr> query, BindNamedQuery(parts, environment, offset));
   PlanPtr plan = query.value_or(nullptr);
   if (!query) {
-    auto source = context_.tables().ResolveName(parts);
-    if (!source.ok()) return UnknownTable(source.status(), parts, environment, offset);
-    ARROW_ASSIGN_OR_RAISE(plan, ScanOf(std::move(source).MoveValueUnsafe(), fmt::format("{}", fmt::join(parts, ".")), offset));
+    auto table = context_.tables().ResolveName(parts);
+    if (!table.ok()) return UnknownTable(table.status(), parts, environment, offset);
+    ARROW_ASSIGN_OR_RAISE(plan, PlanOf(std::move(table).MoveValueUnsafe(), fmt::format("{}", fmt::join(parts, ".")), offset));
   }
   return Aliased(std::move(plan), {std::move(parts), {}}, node["alias"], offset);
 }
@@ -212,6 +219,7 @@ arrow::Result<Binder::FromItem> Binder::BindTableFunction(const Node& node) {
   if (!function.Is("FuncCall")) return context_.Unsupported(offset, "expressions as tables");
   const std::string name = NameParts(function["funcname"]).back();
   if (name == kPathFunction) return BindPath(function, node["alias"], offset);
+  if (name == "iceberg") return BindIceberg(function, node["alias"], offset);
   if (name == "read_csv") return BindCsv(function, node["alias"], offset);
   if (name == "generate_series") return BindSeries(function, node["alias"], offset);
   return context_.Unsupported(offset, fmt::format("the table function {}", name));

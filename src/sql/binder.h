@@ -147,9 +147,13 @@ class Binder {
   arrow::Result<FromItem> BindTableFunction(const Node& node);
   arrow::Result<FromItem> BindPath(const Node& function, const Node& alias, int offset);
   arrow::Result<FromItem> BindCsv(const Node& function, const Node& alias, int offset);
+  arrow::Result<FromItem> BindIceberg(const Node& function, const Node& alias, int offset);
+  arrow::Status BindIcebergOption(const Node& argument, plan::IcebergReference* reference);
   arrow::Result<FromItem> BindSeries(const Node& function, const Node& alias, int offset);
   arrow::Result<plan::SeriesBounds> BindSeriesBounds(const Node& function, int offset);
   arrow::Result<FromItem> BindSubquery(const Node& node, const QueryEnvironment& environment);
+  /// Scans a table; a query counts as one more use of its tables.
+  arrow::Result<plan::PlanPtr> PlanOf(plan::ResolvedTable table, const std::string& name, int offset);
   arrow::Result<plan::PlanPtr> ScanOf(std::shared_ptr<plan::TableSource> source, const std::string& name, int offset);
   arrow::Result<FromItem> Aliased(plan::PlanPtr plan, ScopeTable table, const Node& alias, int offset);
   arrow::Status UnknownTable(const arrow::Status& status, const std::vector<std::string>& parts,

@@ -45,7 +45,7 @@ class FakeTables final : public plan::TableResolver {
     paths_[path] = std::make_shared<FakeTable>(arrow::schema(std::move(fields)), true);
   }
 
-  arrow::Result<std::shared_ptr<plan::TableSource>> ResolveName(const std::vector<std::string>& parts) override {
+  arrow::Result<plan::ResolvedTable> ResolveName(const std::vector<std::string>& parts) override {
     std::string name;
     for (const std::string& part : parts) name += (name.empty() ? "" : ".") + part;
     const auto found = tables_.find(name);

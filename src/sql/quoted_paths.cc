@@ -14,6 +14,12 @@ namespace {
 // NAMEDATALEN - 1 of PostgreSQL: longer identifiers are cut by its scanner.
 constexpr size_t kLongestParserName = 63;
 
+// Parts of a qualified name that the grammar takes.
+constexpr size_t kParserNameParts = 3;
+
+// Between the parts that a placeholder stands for. Scanners take control characters in quoted names, people do not type them.
+constexpr char kLevelSeparator = '\x1f';
+
 bool AnyKeyword(std::string_view text, const Token& token, std::initializer_list<std::string_view> keywords) {
   return std::any_of(keywords.begin(), keywords.end(), [&](std::string_view word) { return IsKeyword(text, token, word); });
 }
@@ -96,11 +102,44 @@ std::string PlaceholderPrefix(std::string_view text) {
   return prefix;
 }
 
+std::string_view TextOf(std::string_view text, const Token& token) {
+  return text.substr(static_cast<size_t>(token.begin), static_cast<size_t>(token.end - token.begin));
+}
+
+bool IsNamePart(const Token& token) { return token.kind == TokenKind::kIdentifier || token.kind == TokenKind::kKeyword; }
+
+/// The tokens from `first` on that are a table's name of many parts: how many of them (dots included) must become one, so that
+/// the parser takes the rest. 0: none, as the name is short, or a function's.
+size_t SurplusTokens(std::string_view text, const std::vector<Token>& tokens, size_t first) {
+  size_t parts = 0;
+  size_t next = first;
+  while (next < tokens.size() && IsNamePart(tokens[next])) {
+    ++parts;
+    ++next;
+    if (next >= tokens.size() || !IsSymbol(text, tokens[next], '.')) break;
+    ++next;
+  }
+  const bool is_call = next < tokens.size() && IsSymbol(text, tokens[next], '(');
+  return parts > kParserNameParts && !is_call ? 2 * (parts - kParserNameParts) + 1 : 0;
+}
+
 bool StartsUescape(std::string_view text, const std::vector<Token>& tokens, size_t next) {
   return next < tokens.size() && IsKeyword(text, tokens[next], "uescape");
 }
 
 }  // namespace
+
+std::vector<std::string> SplitLevels(std::string name) {
+  std::vector<std::string> levels(1);
+  for (const char c : name) {
+    if (c == kLevelSeparator) {
+      levels.emplace_back();
+    } else {
+      levels.back().push_back(c);
+    }
+  }
+  return levels;
+}
 
 RewrittenText::RewrittenText(std::string_view original, std::vector<Edit> edits) : original_(original), edits_(std::move(edits)) {
   int copied = 0;
@@ -145,13 +184,23 @@ arrow::Result<std::vector<RewrittenText::Edit>> FindRewrites(const SourceText& s
   std::string prefix;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
-    const std::string_view token_text =
-        text.substr(static_cast<size_t>(token.begin), static_cast<size_t>(token.end - token.begin));
+    const std::string_view token_text = TextOf(text, token);
     const bool table_expected = finder.Next(token);
+    const size_t surplus = table_expected && IsNamePart(token) ? SurplusTokens(text, tokens, i) : 0;
     const bool is_string =
         token.kind == TokenKind::kString || (token.kind == TokenKind::kUnicodeString && !StartsUescape(text, tokens, i + 1));
     if (table_expected && is_string) {
       edits.push_back({token.begin, token.end, fmt::format("{}({})", kPathFunction, token_text), ""});
+    } else if (surplus > 0) {
+      std::string levels;
+      for (size_t part = i; part < i + surplus; part += 2) {
+        if (part > i) levels.push_back(kLevelSeparator);
+        levels += IdentifierName(TextOf(text, tokens[part]));
+      }
+      if (prefix.empty()) prefix = PlaceholderPrefix(text);
+      const int end = tokens[i + surplus - 1].end;
+      edits.push_back({token.begin, end, fmt::format("{}{}", prefix, edits.size()), std::move(levels)});
+      i += surplus - 1;
     } else if (token_text.size() > kLongestParserName && token.kind == TokenKind::kIdentifier) {
       std::string name = IdentifierName(token_text);
       if (name.size() <= kLongestParserName) continue;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two things people write that PostgreSQL's grammar does not take as they mean them are rewritten before parsing, on its own
+// Three things people write that PostgreSQL's grammar does not take as they mean them are rewritten before parsing, on its own
 // token stream:
 //
 //   FROM 'dir/*.parquet' t     a string where a table stands becomes a table function:   FROM icebound_path('dir/*.parquet') t
 //   identifiers over 63 bytes  the parser would cut them without a word: a short placeholder stands in, and the tree gets the
 //   full name back
+//   names of more than three parts, where a table stands: the first of them become one placeholder, so that three are left
 //
 // Where a table stands: directly after FROM, JOIN or a comma of a FROM list, also behind opening parentheses of a join tree; not
 // after the FROM of EXTRACT, SUBSTRING, TRIM, OVERLAY, IS [NOT] DISTINCT FROM or COPY.
@@ -25,6 +26,9 @@ namespace icebound::sql {
 
 /// The table function that a quoted path becomes.
 inline constexpr std::string_view kPathFunction = "icebound_path";
+
+/// The parts of a table's name: those of one placeholder are told apart by a character that no statement has.
+std::vector<std::string> SplitLevels(std::string name);
 
 /// Text with some stretches replaced. Maps positions of the new text to the original. Immutable, thread safe.
 class RewrittenText {

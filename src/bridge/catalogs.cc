@@ -104,7 +104,7 @@ arrow::Status Catalogs::Attach(const std::string& name, const iceberg::StringPai
   }
   ARROW_ASSIGN_OR_RAISE(const auto* config, Config());
   ARROW_ASSIGN_OR_RAISE(const auto configured, config->CatalogProperties(name));
-  if (!configured && FindValue(properties, "uri") == nullptr && FindValue(properties, "type") == nullptr) {
+  if (!configured && iceberg::FindValue(properties, "uri") == nullptr && iceberg::FindValue(properties, "type") == nullptr) {
     ARROW_ASSIGN_OR_RAISE(const auto names, config->catalog_names());
     return MakeError(ErrorKind::kNotFound,
                      "there is no catalog {}: {} has none of that name, nor have PYICEBERG_CATALOG__... variables, and no uri or "
@@ -112,7 +112,7 @@ arrow::Status Catalogs::Attach(const std::string& name, const iceberg::StringPai
                      name, config->file().empty() ? "no .pyiceberg.yaml was found, which" : config->file(),
                      sql::SuggestionText(name, names));
   }
-  const iceberg::StringPairs merged = MergeProperties(configured.value_or(iceberg::StringPairs{}), properties);
+  const iceberg::StringPairs merged = iceberg::MergeProperties(configured.value_or(iceberg::StringPairs{}), properties);
   ARROW_ASSIGN_OR_RAISE(Attached * attached, OpenCatalog(name, merged));
   if (default_ == nullptr) default_ = attached;
   return arrow::Status::OK();

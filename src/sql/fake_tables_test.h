@@ -63,6 +63,13 @@ class FakeTables final : public plan::TableResolver {
     for (const auto& [name, value] : options) last_csv += "; " + name + "=" + value;
     return ResolvePath(path);
   }
+  arrow::Result<plan::ResolvedTable> ResolveIceberg(const plan::IcebergReference& reference,
+                                                    plan::IcebergPart* at_fault) override {
+    last_iceberg = reference;
+    *at_fault = iceberg_fault;
+    if (iceberg_fault != plan::IcebergPart::kTable) return MakeError(ErrorKind::kNotFound, "no such thing");
+    return ResolveName({reference.table});
+  }
   plan::PlanPtr ResolveView(const std::vector<std::string>& parts) override {
     const auto found = views.find(parts.back());
     return parts.size() == 1 && found != views.end() ? found->second : nullptr;
@@ -80,6 +87,8 @@ class FakeTables final : public plan::TableResolver {
   std::map<std::string, plan::PlanPtr> views;
   plan::SeriesBounds last_series;
   std::string last_csv;
+  plan::IcebergReference last_iceberg;
+  plan::IcebergPart iceberg_fault = plan::IcebergPart::kTable;
 
  private:
   std::map<std::string, std::shared_ptr<plan::TableSource>> tables_;
@@ -87,7 +96,7 @@ class FakeTables final : public plan::TableResolver {
 };
 
 /// t(a int, b bigint, s text, d date, f double, ok boolean, n numeric(15,2), ts timestamp, p struct(x int, y text)), u("Mixed"
-/// int, "CASE" text), ns.v(a int), l(k int not null, v bigint, s text), r(k bigint not null, v int, w text), stream(a int) that
+/// int, "CASE" text), ns.v(a int), c.n.m.w.files(a int), l(k int not null, v bigint, s text), r(k bigint not null, v int, w text), stream(a int) that
 /// can be read once, 'dir/lineitem.parquet' and 'dir/*.parquet' (l_orderkey bigint, l_shipdate date, l_comment text).
 inline FakeTables TestTables() {
   FakeTables tables;
@@ -98,6 +107,7 @@ inline FakeTables TestTables() {
                    field("p", arrow::struct_({field("x", arrow::int32()), field("y", arrow::utf8())}))});
   tables.Add("u", {field("Mixed", arrow::int32()), field("CASE", arrow::utf8())});
   tables.Add("ns.v", {field("a", arrow::int32())});
+  tables.Add("c.n.m.w.files", {field("a", arrow::int32())});
   tables.Add("l", {field("k", arrow::int32(), /*nullable=*/false), field("v", arrow::int64()), field("s", arrow::utf8())});
   tables.Add("r", {field("k", arrow::int64(), /*nullable=*/false), field("v", arrow::int32()), field("w", arrow::utf8())});
   tables.Add("stream", {field("a", arrow::int32())}, /*can_scan_again=*/false);

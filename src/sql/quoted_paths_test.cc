@@ -88,6 +88,18 @@ TEST(LongIdentifiers, GetPlaceholdersThatMapBack) {
   EXPECT_EQ(rewritten.RestoreName("other"), "other");
 }
 
+TEST(NamesOfManyParts, BecomeThree) {
+  const std::string_view text = "SELECT a.b.c.d.e FROM a.b.c.d.e x JOIN p.q.r USING (k), f.g.h.i(1)";
+  const RewrittenText rewritten = Rewrite(text);
+  const std::string& parsed = rewritten.text();
+  EXPECT_TRUE(parsed.starts_with("SELECT a.b.c.d.e FROM icebound_name_")) << parsed;
+  EXPECT_TRUE(parsed.ends_with(".d.e x JOIN p.q.r USING (k), f.g.h.i(1)")) << parsed;
+  const size_t begin = parsed.find("icebound_name_");
+  const std::string placeholder = parsed.substr(begin, parsed.find(".d.e x") - begin);
+  EXPECT_EQ(SplitLevels(rewritten.RestoreName(placeholder)), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(rewritten.ToOriginal(static_cast<int>(parsed.find("JOIN"))), static_cast<int>(text.find("JOIN")));
+}
+
 TEST(LongIdentifiers, SixtyThreeBytesStay) {
   const std::string text = "SELECT " + std::string(63, 'x') + ", \"" + std::string(63, 'Y') + "\"";
   EXPECT_EQ(Rewritten(text), text);

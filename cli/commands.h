@@ -18,6 +18,7 @@ using Action = std::function<arrow::Status(StandardOutput& out)>;
 
 void AddSqlCommand(CLI::App& app, const GlobalOptions& options, Action* action);
 void AddExplainCommand(CLI::App& app, const GlobalOptions& options, Action* action);
+void AddTableCommand(CLI::App& app, const GlobalOptions& options, Action* action);
 
 /// From now on Ctrl-C, SIGTERM and SIGHUP cancel the session's statements instead of ending the process, which then cleans up and
 /// exits with 130. One at a time. Made before the session, so that a signal never meets a half-opened one.

@@ -95,7 +95,7 @@ int Finish(const arrow::Status& status, const StandardOutput& out) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("SQL over Parquet inside a memory limit that the operating system can check", "icebound");
+  CLI::App app("SQL over Parquet and Iceberg inside a memory limit that the operating system can check", "icebound");
   app.set_version_flag("--version", std::string("icebound ") + kVersion);
   app.require_subcommand(1);
   app.fallthrough();
@@ -104,6 +104,7 @@ int Main(int argc, char** argv) {
   AddGlobalOptions(app, &options);
   AddSqlCommand(app, options, &action);
   AddExplainCommand(app, options, &action);
+  AddTableCommand(app, options, &action);
   ShowGlobalOptionsInHelp(app);
   app.footer(std::string(kExamples) + kExitCodes);
   StandardOutput out;

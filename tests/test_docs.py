@@ -8,7 +8,9 @@ import shlex
 import subprocess
 
 import duckdb
+import pyarrow as pa
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 
 import measure
 
@@ -40,6 +42,20 @@ def shell_commands(block):
         yield command
 
 
+def make_lake(folder):
+    """The catalog and the table of docs/iceberg.md."""
+    (folder / ".pyiceberg.yaml").write_text("catalog:\n  prod:\n    uri: sqlite:///catalog.db\n    warehouse: warehouse\n")
+    catalog = SqlCatalog("prod", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"{folder}/warehouse")
+    catalog.create_namespace("sales")
+    schema = pa.schema([("id", pa.int64()), ("city", pa.string())])
+    table = catalog.create_table("sales.orders", schema=schema)
+    with table.update_spec() as spec:
+        spec.add_identity("city")
+    table.append(pa.table([[1, 2, 3], ["Oslo", "Lima", "Oslo"]], schema=schema))
+    table.append(pa.table([[4], ["Oslo"]], schema=schema))
+    table.manage_snapshots().create_branch(table.metadata.snapshots[0].snapshot_id, "audit").commit()
+
+
 @pytest.fixture
 def folder(tmp_path, lineitem):
     """A directory as the documents assume it."""
@@ -52,13 +68,14 @@ def folder(tmp_path, lineitem):
         )
     (tmp_path / "sales.csv").write_text("city,amount\nOslo,10\nLima,2.5\nOslo,\n", encoding="utf-8")
     (tmp_path / "euro.csv").write_text("city;amount\nOslo;10\nLima;NA\n", encoding="utf-8")
+    make_lake(tmp_path)
     (tmp_path / "report.sql").write_text("SELECT l_orderkey FROM 'lineitem.parquet' LIMIT 3;\n", encoding="utf-8")
     return tmp_path
 
 
 def run_shell(command, folder):
     path = f"{measure.BUILD}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(command, shell=True, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, shell=True, cwd=folder, env={**os.environ, "PATH": path, "HOME": str(folder)}, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize("block", blocks("console"))

@@ -24,6 +24,7 @@
 #include "icebound/metrics.h"
 #include "icebound/result.h"
 #include "icebound/source_options.h"
+#include "icebound/table.h"
 
 namespace icebound {
 
@@ -61,6 +62,10 @@ class Session {
   /// .pyiceberg.yaml and PYICEBERG_CATALOG__... variables say of a catalog of that name; storage properties of the session hold
   /// where both are silent. Catalogs of that configuration need not be attached to be named in SQL.
   virtual arrow::Status AttachCatalog(const std::string& name, const std::map<std::string, std::string>& properties = {}) = 0;
+
+  /// What an Iceberg table is made of, and what maintenance it needs: `table` is a name ("catalog.namespace.name"), a directory
+  /// or a metadata file. Reads all manifests of its current snapshot, no data.
+  virtual arrow::Result<TableDescription> DescribeTable(const std::string& table) = 0;
 
   /// Storage properties ("s3.endpoint", "s3.access-key-id", ...; the names PyIceberg uses).
   virtual arrow::Status SetProperty(const std::string& key, const std::string& value) = 0;

@@ -58,8 +58,8 @@ struct TableSizeBucket {
 struct TableMaintenance {
   std::string action;  ///< the command: "compact", "resolve-deletes", ...
   std::string reason;
-  int64_t count = 0;   ///< files, manifests or snapshots that it is about
-  int64_t bytes = 0;   ///< of them; 0 for snapshots
+  int64_t count = 0;  ///< files, manifests or snapshots that it is about
+  int64_t bytes = 0;  ///< of them; 0 for snapshots
 };
 
 /// A value.

@@ -31,10 +31,10 @@ namespace icebound::bridge {
 struct NamedTable {
   std::string name;  ///< for messages: as it was written
   iceberg::LoadedTable loaded;
-  iceberg::LocationResolver resolve;             ///< for its files
-  io::FileSystems* file_systems = nullptr;       ///< the same, of the catalog that it is in
-  iceberg::Catalog* catalog = nullptr;           ///< that loaded it, and can commit to it
-  std::string metadata_table;                    ///< the suffix of the name; empty for none
+  iceberg::LocationResolver resolve;        ///< for its files
+  io::FileSystems* file_systems = nullptr;  ///< the same, of the catalog that it is in
+  iceberg::Catalog* catalog = nullptr;      ///< that loaded it, and can commit to it
+  std::string metadata_table;               ///< the suffix of the name; empty for none
 };
 
 /// Thread safe.
@@ -74,11 +74,11 @@ class Catalogs {
   const std::function<io::FileSystems*()> file_systems_;
   const std::shared_ptr<iceberg::MetadataMemory> memory_;
   const std::unique_ptr<iceberg::Catalog> paths_;
-  std::mutex mutex_;                                   // held while a table is loaded
-  std::optional<iceberg::PyIcebergConfig> config_;     // guarded by mutex_; read when first needed
-  std::vector<std::unique_ptr<Attached>> attached_;    // guarded by mutex_; in the order of opening
-  Attached* default_ = nullptr;                        // guarded by mutex_
-  std::map<std::string, NamedTable> loaded_;           // guarded by mutex_: by catalog and name, for one statement
+  std::mutex mutex_;                                 // held while a table is loaded
+  std::optional<iceberg::PyIcebergConfig> config_;   // guarded by mutex_; read when first needed
+  std::vector<std::unique_ptr<Attached>> attached_;  // guarded by mutex_; in the order of opening
+  Attached* default_ = nullptr;                      // guarded by mutex_
+  std::map<std::string, NamedTable> loaded_;         // guarded by mutex_: by catalog and name, for one statement
 };
 
 }  // namespace icebound::bridge

@@ -119,10 +119,11 @@ const std::vector<int64_t>& BucketEdges() {
 arrow::Status SumFiles(const QueryRunner& run, plan::TableResolver& tables, TableDescription* out) {
   ARROW_ASSIGN_OR_RAISE(
       const auto kinds,
-      NumberRows::Run(run,
-                      "SELECT CAST(content AS bigint), CASE WHEN file_format = 'PUFFIN' THEN 1::bigint ELSE 0::bigint END, count(*), "
-                      "CAST(sum(record_count) AS bigint), CAST(sum(held_bytes) AS bigint) FROM file_facts GROUP BY 1, 2",
-                      tables));
+      NumberRows::Run(
+          run,
+          "SELECT CAST(content AS bigint), CASE WHEN file_format = 'PUFFIN' THEN 1::bigint ELSE 0::bigint END, count(*), "
+          "CAST(sum(record_count) AS bigint), CAST(sum(held_bytes) AS bigint) FROM file_facts GROUP BY 1, 2",
+          tables));
   for (const auto& row : kinds) {
     TableFiles& files = row[0] == 0                  ? out->data_files
                         : row[0] == 2                ? out->equality_delete_files
@@ -142,12 +143,13 @@ arrow::Status SumFiles(const QueryRunner& run, plan::TableResolver& tables, Tabl
     sizes.from_bytes = i == 0 ? 0 : BucketEdges()[i - 1];
     if (i < BucketEdges().size()) sizes.to_bytes = BucketEdges()[i];
   }
-  ARROW_ASSIGN_OR_RAISE(const auto buckets,
-                        NumberRows::Run(run,
-                                        fmt::format("SELECT {}, count(*), CAST(sum(file_size_in_bytes) AS bigint) FROM file_facts "
-                                                    "WHERE content = 0 GROUP BY 1",
-                                                    bucket),
-                                        tables));
+  ARROW_ASSIGN_OR_RAISE(
+      const auto buckets,
+      NumberRows::Run(run,
+                      fmt::format("SELECT {}, count(*), CAST(sum(file_size_in_bytes) AS bigint) FROM file_facts "
+                                  "WHERE content = 0 GROUP BY 1",
+                                  bucket),
+                      tables));
   for (const auto& row : buckets) {
     out->file_sizes[static_cast<size_t>(row[0])].files = row[1];
     out->file_sizes[static_cast<size_t>(row[0])].bytes = row[2];
@@ -169,7 +171,8 @@ struct RewriteSizes {
 std::string GroupsQuery(const std::string& chosen, bool partitioned, int32_t spec_id, const RewriteSizes& sizes) {
   const std::string key = partitioned ? "spec_id, partition" : "spec_id";
   return fmt::format(
-      "WITH {0}, by_partition AS (SELECT spec_id, count(*) AS files, CAST(sum(bytes) AS bigint) AS bytes, bool_or(heavy) AS heavy "
+      "WITH {0}, by_partition AS (SELECT spec_id, count(*) AS files, CAST(sum(bytes) AS bigint) AS bytes, bool_or(heavy) AS "
+      "heavy "
       "FROM chosen WHERE bytes < {2} OR bytes > {3} OR heavy GROUP BY {1}), "
       "rewrites AS (SELECT files, bytes, heavy FROM by_partition WHERE spec_id = {4} UNION ALL "
       "SELECT CAST(sum(files) AS bigint), CAST(sum(bytes) AS bigint), bool_or(heavy) FROM by_partition WHERE spec_id <> {4} "
@@ -192,11 +195,10 @@ arrow::Status JudgeDataFiles(const TableMetadata& metadata, bool partitioned, co
   ARROW_ASSIGN_OR_RAISE(const auto rows,
                         NumberRows::Run(run, GroupsQuery(chosen, partitioned, metadata.default_spec_id, sizes), tables));
   if (rows.size() == 1 && rows[0][0] > 0) {
-    out->maintenance.push_back(
-        {"compact",
-         fmt::format("{} data files of {} in {} groups would be rewritten to files of about {}", rows[0][1], FormatBytes(rows[0][2]),
-                     rows[0][0], FormatBytes(sizes.target_bytes)),
-         rows[0][1], rows[0][2]});
+    out->maintenance.push_back({"compact",
+                                fmt::format("{} data files of {} in {} groups would be rewritten to files of about {}",
+                                            rows[0][1], FormatBytes(rows[0][2]), rows[0][0], FormatBytes(sizes.target_bytes)),
+                                rows[0][1], rows[0][2]});
   }
   return arrow::Status::OK();
 }
@@ -208,8 +210,8 @@ arrow::Status JudgeDeletes(const TableMetadata& metadata, bool partitioned, cons
   if (equality.files > 0) {
     out->maintenance.push_back(
         {"resolve-deletes",
-         fmt::format("{} equality delete files with {} keys are joined with every read", equality.files, equality.rows), equality.files,
-         equality.bytes});
+         fmt::format("{} equality delete files with {} keys are joined with every read", equality.files, equality.rows),
+         equality.files, equality.bytes});
   }
   if (position.files == 0) return arrow::Status::OK();
   if (metadata.format_version >= 3) {
@@ -220,9 +222,9 @@ arrow::Status JudgeDeletes(const TableMetadata& metadata, bool partitioned, cons
     return arrow::Status::OK();
   }
   const RewriteSizes sizes(NumberProperty(metadata, "write.delete.target-file-size-bytes", 64 * kMiB));
-  const std::string chosen = fmt::format(
-      "chosen AS (SELECT spec_id{}, file_size_in_bytes AS bytes, false AS heavy FROM file_facts WHERE content = 1)",
-      partitioned ? ", partition" : "");
+  const std::string chosen =
+      fmt::format("chosen AS (SELECT spec_id{}, file_size_in_bytes AS bytes, false AS heavy FROM file_facts WHERE content = 1)",
+                  partitioned ? ", partition" : "");
   ARROW_ASSIGN_OR_RAISE(const auto rows,
                         NumberRows::Run(run, GroupsQuery(chosen, partitioned, metadata.default_spec_id, sizes), tables));
   if (rows.size() == 1 && rows[0][0] > 0) {
@@ -321,7 +323,8 @@ arrow::Result<TableDescription> DescribeTable(const NamedTable& table, int64_t n
     ARROW_RETURN_NOT_OK(ids.ResizeTo(kBytesASnapshot * out.snapshots));
     const int64_t expired = CountExpiredSnapshots(metadata, now_ms);
     if (expired > 0) {
-      out.maintenance.push_back({"expire-snapshots", fmt::format("{} snapshots are older than anything asks for", expired), expired, 0});
+      out.maintenance.push_back(
+          {"expire-snapshots", fmt::format("{} snapshots are older than anything asks for", expired), expired, 0});
     }
   }
   ARROW_RETURN_NOT_OK(JudgeManifests(metadata, run, tables, &out));

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "iceberg/catalog/catalog_context.h"
+#include "iceberg/scan/manifest_source.h"
 #include "io/file_systems.h"
 
 namespace icebound::bridge {
@@ -19,9 +20,7 @@ namespace icebound::bridge {
 /// `file_systems` is asked at every location that is not local. `pool` takes what reading local files allocates.
 iceberg::LocationResolver ResolveLocations(std::function<io::FileSystems*()> file_systems, arrow::MemoryPool* pool);
 
-/// Opens a file that metadata names: kCorruptData when it is not there, for then the table is damaged. `what` is for messages
-/// ("manifest").
-arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenTableFile(const iceberg::LocationResolver& resolve,
-                                                                          const std::string& location, std::string_view what);
+/// Opens files that metadata names: kCorruptData for one that is not there, for then the table is damaged.
+iceberg::FileOpener OpenTableFiles(iceberg::LocationResolver resolve);
 
 }  // namespace icebound::bridge

@@ -45,7 +45,8 @@ UnifiedPartition::UnifiedPartition(const iceberg::TableMetadata& metadata) {
     for (size_t i = 0; i < spec->fields.size(); ++i) {
       const PartitionField& field = spec->fields[i];
       const bool is_void = field.transform.kind() == TransformKind::kVoid;
-      const auto [place, is_new] = candidates.try_emplace(field.field_id, Candidate{field.name, tuple->fields()[i].type, is_void});
+      const auto [place, is_new] =
+          candidates.try_emplace(field.field_id, Candidate{field.name, tuple->fields()[i].type, is_void});
       if (!is_new && place->second.is_void && !is_void) place->second = {place->second.name, tuple->fields()[i].type, false};
     }
   }

@@ -39,8 +39,8 @@ class UnifiedPartition {
     iceberg::TypePtr type;
   };
 
-  std::vector<Field> fields_;                       // by field id
-  std::map<int32_t, std::vector<Place>> by_spec_;   // one place a field
+  std::vector<Field> fields_;                      // by field id
+  std::map<int32_t, std::vector<Place>> by_spec_;  // one place a field
   std::shared_ptr<arrow::DataType> type_;
 };
 

@@ -87,11 +87,11 @@ struct SeriesBounds {
 
 /// FROM iceberg('table', ...): which table, which version of it, and which of its tables.
 struct IcebergReference {
-  std::string table;                     ///< 'catalog.namespace.name', a table's directory, or a metadata file
-  std::optional<int64_t> snapshot_id;    ///< at most one of these three
-  std::optional<int64_t> as_of_us;       ///< the version that was current then: UTC microseconds since the epoch
-  std::optional<std::string> ref;        ///< a branch or tag
-  std::string metadata_table;            ///< "snapshots", "files", ...; empty: the rows
+  std::string table;                   ///< 'catalog.namespace.name', a table's directory, or a metadata file
+  std::optional<int64_t> snapshot_id;  ///< at most one of these three
+  std::optional<int64_t> as_of_us;     ///< the version that was current then: UTC microseconds since the epoch
+  std::optional<std::string> ref;      ///< a branch or tag
+  std::string metadata_table;          ///< "snapshots", "files", ...; empty: the rows
 
   bool names_version() const { return snapshot_id || as_of_us || ref; }
 };

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/byte_size.h"
 #include "base/error.h"
+#include "bridge/table_description.h"
 #include "memory/process_tuning.h"
 #include "optimizer/optimizer.h"
 #include "planner/planner.h"
@@ -30,6 +32,10 @@ constexpr int64_t kSmallPlanBytes = int64_t{256} << 10;
 /// What a statement answers that only defines something: no columns, no rows.
 plan::PlanPtr NoRows() {
   return std::make_shared<plan::ValuesNode>(arrow::schema(arrow::FieldVector{}), std::vector<std::vector<expr::ExprPtr>>{});
+}
+
+int64_t NowMilliseconds() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 arrow::Status CheckConfig(const BoundedSessionConfig& config) {
@@ -105,13 +111,30 @@ arrow::Status SessionImpl::AttachCatalog(const std::string& name, const std::map
   return catalog_.AttachCatalog(name, properties);
 }
 
+arrow::Result<TableDescription> SessionImpl::DescribeTable(const std::string& table) {
+  const TableCatalog::StatementView one_version(&catalog_);
+  ARROW_ASSIGN_OR_RAISE(const bridge::NamedTable named, catalog_.LoadIceberg(table));
+  const auto run = [this](const std::string& text, plan::TableResolver& tables) { return RunOver(text, tables); };
+  return bridge::DescribeTable(named, NowMilliseconds(), resources_.ledger.get(), run);
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> SessionImpl::RunOver(const std::string& text,
+                                                                              plan::TableResolver& tables) {
+  std::unique_ptr<Statement> statement = NewStatement();
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind({}, {text, 0}, {}, tables, statement.get()));
+  ARROW_ASSIGN_OR_RAISE(auto root, planner::PlanOperators(*bound.plan, statement->mutable_context(), catalog_.file_systems()));
+  statement->set_root(std::move(root));
+  return QueryResult(shared_from_this(), std::move(statement), ResultKind::kRows).ToReader();
+}
+
 std::unique_ptr<Statement> SessionImpl::NewStatement() {
   resources_.cancellation.Reset();  // a Cancel() is meant for what ran before
   return std::make_unique<Statement>(resources_, metrics_.Begin());
 }
 
 arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, const ScriptStatement& part,
-                                                     const QueryParameters& parameters, Statement* statement) {
+                                                     const QueryParameters& parameters, plan::TableResolver& tables,
+                                                     Statement* statement) {
   // Scanning, parsing and binding work on plain heap, outside the pools: reserve for each before it begins.
   memory::Reservation& heap = statement->plan_memory();
   ARROW_RETURN_NOT_OK(heap.ResizeTo(sql::ScanBytesMax(part.text)));
@@ -128,7 +151,7 @@ arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, co
   options.offset_in_whole = part.offset;
   options.statement_bytes_max = kStatementBytesMax;
   const TableCatalog::StatementView one_version(&catalog_);
-  ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(part.text, catalog_, options));
+  ARROW_ASSIGN_OR_RAISE(sql::BoundStatement bound, sql::BindStatement(part.text, tables, options));
   if (bound.kind == sql::StatementKind::kDropView) return bound;
   const sql::SourceText source = script.empty() ? sql::SourceText(part.text) : sql::SourceText(script, part.offset, part.text);
   optimizer::OptimizerOptions rules{.pool = options.pool, .statement_time_us = options.statement_time_us};
@@ -145,7 +168,7 @@ arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, co
 arrow::Result<std::unique_ptr<Result>> SessionImpl::SqlInScript(std::string_view script, const ScriptStatement& part,
                                                                 const QueryParameters& parameters) {
   std::unique_ptr<Statement> statement = NewStatement();
-  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(script, part, parameters, statement.get()));
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind(script, part, parameters, catalog_, statement.get()));
   ResultKind kind = ResultKind::kRows;
   if (bound.explain) {
     kind = ResultKind::kPlan;
@@ -188,7 +211,7 @@ arrow::Result<std::vector<ScriptStatement>> SessionImpl::SplitStatements(std::st
 
 arrow::Result<std::string> SessionImpl::Explain(std::string_view text, bool analyze) {
   std::unique_ptr<Statement> statement = NewStatement();
-  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind({}, {std::string(text), 0}, {}, statement.get()));
+  ARROW_ASSIGN_OR_RAISE(const sql::BoundStatement bound, Bind({}, {std::string(text), 0}, {}, catalog_, statement.get()));
   return ExplainBound(bound, analyze || bound.analyze, statement.get());
 }
 

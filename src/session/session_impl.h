@@ -26,6 +26,7 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
   arrow::Status RegisterCsv(std::string name, const std::string& path_or_glob_or_dir, const CsvReadOptions& options) override;
   arrow::Status RegisterArrow(std::string name, std::shared_ptr<arrow::RecordBatchReader> reader) override;
   arrow::Status AttachCatalog(const std::string& name, const std::map<std::string, std::string>& properties) override;
+  arrow::Result<TableDescription> DescribeTable(const std::string& table) override;
   arrow::Status SetProperty(const std::string& key, const std::string& value) override;
   arrow::Result<std::unique_ptr<Result>> Sql(std::string_view text, const QueryParameters& parameters) override {
     return SqlInScript({}, {std::string(text), 0}, parameters);
@@ -48,7 +49,9 @@ class SessionImpl final : public Session, public std::enable_shared_from_this<Se
 
   /// Without a script, the statement is the whole text.
   arrow::Result<sql::BoundStatement> Bind(std::string_view script, const ScriptStatement& part, const QueryParameters& parameters,
-                                          Statement* statement);
+                                          plan::TableResolver& tables, Statement* statement);
+  /// A query of our own, over tables that are nobody else's.
+  arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> RunOver(const std::string& text, plan::TableResolver& tables);
   /// Text that shows the plan of `bound`, or with analyze runs it and adds what its operators did.
   arrow::Result<std::string> ExplainBound(const sql::BoundStatement& bound, bool analyze, Statement* statement);
   arrow::Status DefineViews(const sql::BoundStatement& bound, int64_t plan_bytes);

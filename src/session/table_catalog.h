@@ -26,6 +26,9 @@ class TableCatalog final : public plan::TableResolver {
 
   arrow::Status AttachCatalog(const std::string& name, const std::map<std::string, std::string>& properties);
 
+  /// As iceberg('...') takes it.
+  arrow::Result<bridge::NamedTable> LoadIceberg(const std::string& table) { return catalogs().LoadText(table); }
+
   /// Iceberg tables stay as they are from here to the end of a statement's binding.
   class StatementView {
    public:

@@ -98,7 +98,8 @@ arrow::Result<Binder::FromItem> Binder::BindIceberg(const Node& function, const 
     }
   }
   if (offsets.table < 0 || reference.table.empty()) {
-    return context_.Invalid(offset, "iceberg takes a table as a string: 'catalog.namespace.name', a directory or a metadata file");
+    return context_.Invalid(offset,
+                            "iceberg takes a table as a string: 'catalog.namespace.name', a directory or a metadata file");
   }
   plan::IcebergPart at_fault = plan::IcebergPart::kTable;
   auto resolved = context_.tables().ResolveIceberg(reference, &at_fault);

@@ -46,20 +46,21 @@ TEST(IcebergFunction, ComplainsWhereTheArgumentStands) {
   expect_error("SELECT * FROM iceberg()", "iceberg takes a table as a string", "iceberg");
   expect_error("SELECT * FROM iceberg('t', 'u')", "iceberg takes one table", "'u'");
   expect_error("SELECT * FROM iceberg(1)", "iceberg takes a table as a string", "1)");
-  expect_error("SELECT * FROM iceberg('t', snapshotid => 1)", "iceberg has no option \"snapshotid\"; did you mean \"snapshot_id\"?",
-               "snapshotid");
+  expect_error("SELECT * FROM iceberg('t', snapshotid => 1)",
+               "iceberg has no option \"snapshotid\"; did you mean \"snapshot_id\"?", "snapshotid");
   expect_error("SELECT * FROM iceberg('t', snapshot_id => 1, ref => 'x')", "one of snapshot_id, as_of and ref", "ref");
   expect_error("SELECT * FROM iceberg('t', snapshot_id => NULL)", "snapshot_id of iceberg must not be NULL", "snapshot_id");
   expect_error("SELECT * FROM iceberg('t', snapshot_id => 'x1')", "invalid input syntax", "'x1'");
   expect_error("SELECT * FROM iceberg('t', as_of => 'yesterdy')", "invalid input syntax", "'yesterdy'");
-  expect_error("SELECT * FROM iceberg('t', metadata_table => 'files', metadata_table => 'refs')", "metadata_table stands here twice",
-               "metadata_table => 'refs'");
+  expect_error("SELECT * FROM iceberg('t', metadata_table => 'files', metadata_table => 'refs')",
+               "metadata_table stands here twice", "metadata_table => 'refs'");
   expect_error("SELECT * FROM iceberg('nope')", "table \"nope\" does not exist", "'nope'");
 }
 
 TEST(IcebergFunction, ErrorsOfTheTableStandAtTheArgumentTheyAreAbout) {
   const std::string text = "SELECT * FROM iceberg('t', metadata_table => 'files', ref => 'x')";
-  for (const auto& [part, at] : {std::pair(plan::IcebergPart::kVersion, "ref"), {plan::IcebergPart::kMetadataTable, "metadata"}}) {
+  for (const auto& [part, at] :
+       {std::pair(plan::IcebergPart::kVersion, "ref"), {plan::IcebergPart::kMetadataTable, "metadata"}}) {
     FakeTables tables = TestTables();
     tables.iceberg_fault = part;
     const std::string error = BindReference(text, &tables);

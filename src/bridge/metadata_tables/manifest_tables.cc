@@ -7,10 +7,11 @@
 #include <set>
 
 #include "base/error.h"
-#include "bridge/manifest_stream.h"
 #include "bridge/metadata_tables/row_table.h"
 #include "bridge/table_files.h"
 #include "bridge/unified_partition.h"
+#include "iceberg/manifest/manifest_reader.h"
+#include "iceberg/scan/manifest_source.h"
 #include "iceberg/spec/single_value.h"
 
 namespace icebound::bridge {
@@ -32,17 +33,21 @@ constexpr int32_t kDeletedFilePathId = 2147483546;
 struct Surroundings {
   std::shared_ptr<const TableMetadata> metadata;
   const iceberg::Snapshot* snapshot = nullptr;  ///< null: no rows
-  iceberg::LocationResolver resolve;
+  iceberg::FileOpener open_file;
   UnifiedPartition partition;
 
   Surroundings(const NamedTable& table, const TableVersion& version)
-      : metadata(table.loaded.metadata), snapshot(version.snapshot), resolve(table.resolve), partition(*table.loaded.metadata) {}
+      : metadata(table.loaded.metadata),
+        snapshot(version.snapshot),
+        open_file(OpenTableFiles(table.resolve)),
+        partition(*table.loaded.metadata) {}
 };
 using SurroundingsPtr = std::shared_ptr<const Surroundings>;
 
 std::string Description(std::string_view name, const NamedTable& table, const TableVersion& version) {
-  return fmt::format("{} of iceberg table {}{}", name, table.name,
-                     version.snapshot == nullptr ? " (no snapshot)" : fmt::format(" (snapshot {})", version.snapshot->snapshot_id));
+  return fmt::format(
+      "{} of iceberg table {}{}", name, table.name,
+      version.snapshot == nullptr ? " (no snapshot)" : fmt::format(" (snapshot {})", version.snapshot->snapshot_id));
 }
 
 // --- manifests ---------------------------------------------------------------------------------------------------------------
@@ -53,19 +58,26 @@ class ManifestRows final : public RowReader<ManifestFile> {
     auto rows = std::make_unique<ManifestRows>();
     rows->table_ = std::move(table);
     if (rows->table_->snapshot != nullptr) {
-      ARROW_ASSIGN_OR_RAISE(rows->manifests_, ManifestStream::Open(*rows->table_->snapshot, rows->table_->resolve, scan.consumer));
+      ARROW_ASSIGN_OR_RAISE(rows->manifests_,
+                            iceberg::ManifestSource::Open(*rows->table_->snapshot, rows->table_->open_file, scan.consumer));
     }
     return rows;
   }
   arrow::Result<const ManifestFile*> Next() override {
     if (manifests_ == nullptr) return nullptr;
     ARROW_ASSIGN_OR_RAISE(const bool found, manifests_->Next(&manifest_));
-    return found ? &manifest_ : nullptr;
+    if (!found) return nullptr;
+    if (manifest_.spec_id == ManifestFile::kSpecOfHeader && manifest_.length_bytes == 0) {
+      // Named by an old v1 snapshot: no list knows how long it is.
+      ARROW_ASSIGN_OR_RAISE(const auto file, table_->open_file(manifest_.path));
+      ARROW_ASSIGN_OR_RAISE(manifest_.length_bytes, file->GetSize());
+    }
+    return &manifest_;
   }
 
  private:
   SurroundingsPtr table_;
-  std::unique_ptr<ManifestStream> manifests_;
+  std::unique_ptr<iceberg::ManifestSource> manifests_;
   ManifestFile manifest_;
 };
 
@@ -99,10 +111,10 @@ arrow::Status AppendSummaries(const TableMetadata& metadata, const ManifestFile&
     ARROW_RETURN_NOT_OK(item.Append());
     ARROW_RETURN_NOT_OK(static_cast<arrow::BooleanBuilder*>(item.field_builder(0))->Append(summary.contains_null));
     ARROW_RETURN_NOT_OK(AppendValue(static_cast<arrow::BooleanBuilder*>(item.field_builder(1)), summary.contains_nan));
-    ARROW_RETURN_NOT_OK(AppendValue(static_cast<arrow::StringBuilder*>(item.field_builder(2)),
-                                    BoundText(spec->fields[i], type, summary.lower)));
-    ARROW_RETURN_NOT_OK(AppendValue(static_cast<arrow::StringBuilder*>(item.field_builder(3)),
-                                    BoundText(spec->fields[i], type, summary.upper)));
+    ARROW_RETURN_NOT_OK(
+        AppendValue(static_cast<arrow::StringBuilder*>(item.field_builder(2)), BoundText(spec->fields[i], type, summary.lower)));
+    ARROW_RETURN_NOT_OK(
+        AppendValue(static_cast<arrow::StringBuilder*>(item.field_builder(3)), BoundText(spec->fields[i], type, summary.upper)));
   }
   return arrow::Status::OK();
 }
@@ -115,9 +127,9 @@ Column<ManifestFile> CountColumn(std::string name, ManifestContent content, std:
 }
 
 std::shared_ptr<arrow::DataType> SummariesType() {
-  return arrow::list(arrow::struct_({arrow::field("contains_null", arrow::boolean(), false),
-                                     arrow::field("contains_nan", arrow::boolean()), arrow::field("lower_bound", arrow::utf8()),
-                                     arrow::field("upper_bound", arrow::utf8())}));
+  return arrow::list(
+      arrow::struct_({arrow::field("contains_null", arrow::boolean(), false), arrow::field("contains_nan", arrow::boolean()),
+                      arrow::field("lower_bound", arrow::utf8()), arrow::field("upper_bound", arrow::utf8())}));
 }
 
 // --- files and entries -------------------------------------------------------------------------------------------------------
@@ -139,7 +151,8 @@ class EntryRows final : public RowReader<ManifestEntry> {
     rows->consumer_ = scan.consumer;
     rows->context_ = scan.context;
     if (rows->table_->snapshot != nullptr) {
-      ARROW_ASSIGN_OR_RAISE(rows->manifests_, ManifestStream::Open(*rows->table_->snapshot, rows->table_->resolve, scan.consumer));
+      ARROW_ASSIGN_OR_RAISE(rows->manifests_,
+                            iceberg::ManifestSource::Open(*rows->table_->snapshot, rows->table_->open_file, scan.consumer));
     }
     return rows;
   }
@@ -172,7 +185,7 @@ class EntryRows final : public RowReader<ManifestEntry> {
     options.consumer = consumer_;
     options.live_only = entries_.live_only;
     options.metric_columns = entries_.metrics ? entries_.metric_columns : std::vector<int32_t>();
-    ARROW_ASSIGN_OR_RAISE(auto opened, OpenTableFile(table_->resolve, file.path, "manifest"));
+    ARROW_ASSIGN_OR_RAISE(auto opened, table_->open_file(file.path));
     context_->metrics.input_bytes.fetch_add(file.length_bytes, std::memory_order_relaxed);
     ARROW_ASSIGN_OR_RAISE(manifest_, iceberg::ManifestReader::Open(std::move(opened), file, *table_->metadata, options));
     return true;
@@ -180,15 +193,14 @@ class EntryRows final : public RowReader<ManifestEntry> {
 
   /// A list's counts decide nothing: one that is wrong must not make files vanish.
   bool IsWanted(const ManifestFile& file) const {
-    return entries_.kinds == FileKinds::kAll ||
-           (file.content == ManifestContent::kData) == (entries_.kinds == FileKinds::kData);
+    return entries_.kinds == FileKinds::kAll || (file.content == ManifestContent::kData) == (entries_.kinds == FileKinds::kData);
   }
 
   SurroundingsPtr table_;
   EntryScan entries_;
   memory::MemoryConsumer* consumer_ = nullptr;
   runtime::QueryContext* context_ = nullptr;
-  std::unique_ptr<ManifestStream> manifests_;  // null at the end
+  std::unique_ptr<iceberg::ManifestSource> manifests_;  // null at the end
   std::unique_ptr<iceberg::ManifestReader> manifest_;
   ManifestEntry entry_;
 };
@@ -282,9 +294,13 @@ std::vector<FileColumn> FileColumns(const SurroundingsPtr& table) {
   if (!table->partition.empty()) columns.push_back(PartitionColumn(table));
   columns.insert(
       columns.end(),
-      {RecordsColumn(), SizeColumn(), CountsColumn("column_sizes", &DataFile::column_sizes),
-       CountsColumn("value_counts", &DataFile::value_counts), CountsColumn("null_value_counts", &DataFile::null_value_counts),
-       CountsColumn("nan_value_counts", &DataFile::nan_value_counts), BoundsColumn("lower_bounds", &DataFile::lower_bounds),
+      {RecordsColumn(),
+       SizeColumn(),
+       CountsColumn("column_sizes", &DataFile::column_sizes),
+       CountsColumn("value_counts", &DataFile::value_counts),
+       CountsColumn("null_value_counts", &DataFile::null_value_counts),
+       CountsColumn("nan_value_counts", &DataFile::nan_value_counts),
+       BoundsColumn("lower_bounds", &DataFile::lower_bounds),
        BoundsColumn("upper_bounds", &DataFile::upper_bounds),
        MakeColumn<ManifestEntry, arrow::BinaryType>("key_metadata", arrow::binary(), kNullable,
                                                     [](const auto& e) { return e.file.key_metadata; }),
@@ -305,7 +321,8 @@ std::vector<FileColumn> FileColumns(const SurroundingsPtr& table) {
 }
 
 int FindColumn(const std::vector<FileColumn>& columns, std::string_view name) {
-  const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& column) { return column.field->name() == name; });
+  const auto found =
+      std::find_if(columns.begin(), columns.end(), [&](const auto& column) { return column.field->name() == name; });
   return static_cast<int>(found - columns.begin());
 }
 
@@ -330,9 +347,7 @@ std::shared_ptr<plan::TableSource> MakeManifestsTable(const NamedTable& table, c
       TextColumn<ManifestFile>("path", kRequired, [](const auto& m) { return std::string_view(m.path); }),
       Int64Column<ManifestFile>("length", kRequired, [](const auto& m) { return m.length_bytes; }),
       Int32Column<ManifestFile>("partition_spec_id", kNullable,
-                                [](const auto& m) {
-                                  return m.spec_id < 0 ? std::nullopt : std::optional<int32_t>(m.spec_id);
-                                }),
+                                [](const auto& m) { return m.spec_id < 0 ? std::nullopt : std::optional<int32_t>(m.spec_id); }),
       Int64Column<ManifestFile>("added_snapshot_id", kRequired, [](const auto& m) { return m.added_snapshot_id; }),
       CountColumn("added_data_files_count", ManifestContent::kData, &ManifestFile::added_files),
       CountColumn("existing_data_files_count", ManifestContent::kData, &ManifestFile::existing_files),
@@ -414,10 +429,9 @@ std::shared_ptr<plan::TableSource> MakeFileFactsTable(const NamedTable& table, c
        })});
   definition.row_bytes = EntryBytes;
   definition.open = [shared, about_file](const RowScan& scan) {
-    return EntryRows::Open(shared, scan,
-                           {.live_only = true,
-                            .metrics = scan.Wants(about_file),
-                            .metric_columns = std::vector<int32_t>{kDeletedFilePathId}});
+    return EntryRows::Open(
+        shared, scan,
+        {.live_only = true, .metrics = scan.Wants(about_file), .metric_columns = std::vector<int32_t>{kDeletedFilePathId}});
   };
   return std::make_shared<RowTable<ManifestEntry>>(std::move(definition));
 }

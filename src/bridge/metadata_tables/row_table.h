@@ -97,8 +97,8 @@ template <typename Row>
 struct RowTableDefinition {
   std::string description;
   std::vector<Column<Row>> columns;
-  std::optional<int64_t> rows;                    ///< when known
-  std::function<int64_t(const Row&)> row_bytes;   ///< about what all its values take: batches are cut by it
+  std::optional<int64_t> rows;                   ///< when known
+  std::function<int64_t(const Row&)> row_bytes;  ///< about what all its values take: batches are cut by it
   std::function<arrow::Result<std::unique_ptr<RowReader<Row>>>(const RowScan&)> open;
 };
 

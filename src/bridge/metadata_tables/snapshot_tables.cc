@@ -117,9 +117,8 @@ std::shared_ptr<plan::TableSource> MakeRefsTable(const NamedTable& table) {
                                [](const SnapshotRef& ref) { return ref.min_snapshots_to_keep; }),
       Int64Column<SnapshotRef>("max_snapshot_age_in_ms", kNullable,
                                [](const SnapshotRef& ref) { return ref.max_snapshot_age_ms; })};
-  return TableOfItems<SnapshotRef>(table, "refs", table.loaded.metadata->refs, std::move(columns), [](const SnapshotRef& ref) {
-    return kSmallRowBytes + static_cast<int64_t>(ref.name.size());
-  });
+  return TableOfItems<SnapshotRef>(table, "refs", table.loaded.metadata->refs, std::move(columns),
+                                   [](const SnapshotRef& ref) { return kSmallRowBytes + static_cast<int64_t>(ref.name.size()); });
 }
 
 std::shared_ptr<plan::TableSource> MakeMetadataLogTable(const NamedTable& table) {

@@ -75,6 +75,10 @@ icebound_error* icebound_register_csv(icebound_session* session, const char* nam
 /* A stream of batches as a table that can be read once. The stream is taken over, also when this fails. */
 icebound_error* icebound_register_stream(icebound_session* session, const char* name, struct ArrowArrayStream* stream);
 
+/* An Iceberg catalog, whose tables are name.namespace.table. `options` are its properties by PyIceberg's names (uri, type,
+ * warehouse, s3.endpoint, ...); they go before those that .pyiceberg.yaml and PYICEBERG_* have for it: docs/iceberg.md. */
+icebound_error* icebound_attach_catalog(icebound_session* session, const char* name, const char* const* options);
+
 /* Plans one statement. Its rows are computed as `rows` is read; COPY runs when its only row, the count, is. An error while
  * reading is in the stream's own get_last_error, and icebound_stream_error_kind has its kind. */
 icebound_error* icebound_sql(icebound_session* session, const char* text, struct ArrowArrayStream* rows);

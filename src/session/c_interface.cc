@@ -258,6 +258,15 @@ icebound_error* icebound_register_stream(icebound_session* session, const char* 
   });
 }
 
+icebound_error* icebound_attach_catalog(icebound_session* session, const char* name, const char* const* options) {
+  return Guard([&]() -> arrow::Status {
+    ARROW_RETURN_NOT_OK(icebound::CheckSession(session));
+    ARROW_RETURN_NOT_OK(icebound::CheckText(name, "catalog's name"));
+    ARROW_ASSIGN_OR_RAISE(const auto list, icebound::ReadOptions(options));
+    return session->session->AttachCatalog(name, {list.begin(), list.end()});
+  });
+}
+
 icebound_error* icebound_sql(icebound_session* session, const char* text, struct ArrowArrayStream* rows) {
   return Guard([&]() -> arrow::Status {
     ARROW_RETURN_NOT_OK(icebound::CheckSession(session));

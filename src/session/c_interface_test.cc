@@ -157,5 +157,17 @@ TEST_F(CInterfaceTest, CancelStopsAStream) {
   stream.release(&stream);
 }
 
+TEST_F(CInterfaceTest, AttachesCatalogs) {
+  const std::string uri = "uri=sqlite:///" + Path("catalog.db");
+  const char* const options[] = {uri.c_str(), nullptr};
+  Check(icebound_attach_catalog(session_, "prod", options));
+  ExpectError(icebound_execute(session_, "SELECT * FROM prod.sales.orders", nullptr), ICEBOUND_NOT_FOUND,
+              "there is no namespace \"sales\" in catalog prod");
+  ExpectError(icebound_attach_catalog(session_, "prod", options), ICEBOUND_INVALID_INPUT, "attached already");
+  ExpectError(icebound_attach_catalog(session_, "nowhere_configured", nullptr), ICEBOUND_NOT_FOUND, "nowhere_configured");
+  ExpectError(icebound_attach_catalog(nullptr, "prod", options), ICEBOUND_INVALID_INPUT, "session");
+  ExpectError(icebound_attach_catalog(session_, nullptr, options), ICEBOUND_INVALID_INPUT, "name");
+}
+
 }  // namespace
 }  // namespace icebound

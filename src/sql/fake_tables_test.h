@@ -96,9 +96,9 @@ class FakeTables final : public plan::TableResolver {
 };
 
 /// t(a int, b bigint, s text, d date, f double, ok boolean, n numeric(15,2), ts timestamp, p struct(x int, y text)), u("Mixed"
-/// int, "CASE" text), ns.v(a int), c.n.m.w.files(a int), l(k int not null, v bigint, s text), r(k bigint not null, v int, w text),
-/// stream(a int) that can be read once, 'dir/lineitem.parquet' and 'dir/*.parquet' (l_orderkey bigint, l_shipdate date, l_comment
-/// text).
+/// int, "CASE" text), ns.v(a int), c.n.m.w.files(a int), l(k int not null, v bigint, s text), r(k bigint not null, v int,
+/// w text), stream(a int) that can be read once, 'dir/lineitem.parquet' and 'dir/*.parquet' (l_orderkey bigint, l_shipdate date,
+/// l_comment text).
 inline FakeTables TestTables() {
   FakeTables tables;
   using arrow::field;

@@ -15,8 +15,8 @@
 // rows are asked for: one manifest at a time, in batches bounded by rows and bytes. partitions is a plan, a GROUP BY over the
 // live files, which spills as any does.
 //
-// The partition of a file is a struct of all fields that any spec of the table has, by field id; there is none in a table that was
-// never partitioned. readable_metrics is left out.
+// The partition of a file is a struct of all fields that any spec of the table has, by field id; there is none in a table that
+// was never partitioned. readable_metrics is left out.
 #pragma once
 
 #include <arrow/result.h>

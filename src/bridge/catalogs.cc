@@ -64,8 +64,18 @@ io::StorageProperties MergedStorage(const io::StorageProperties& session, const 
 struct Catalogs::Attached {
   std::string name;
   std::unique_ptr<io::FileSystems> file_systems;
-  iceberg::LocationResolver resolve;
-  std::unique_ptr<iceberg::Catalog> catalog;  // declared last: goes before what it uses
+  std::vector<std::unique_ptr<io::FileSystems>> vended;  // with what the catalog said of single tables; plans may hold any
+  std::unique_ptr<iceberg::Catalog> catalog;             // declared last: goes before what it uses
+
+  /// Those of the catalog, or for a table that came with properties of its own, others.
+  io::FileSystems* FileSystemsFor(const iceberg::StringPairs& properties, arrow::MemoryPool* pool) {
+    if (properties.empty()) return file_systems.get();
+    const io::StorageProperties merged = MergedStorage(file_systems->properties(), properties);
+    for (const auto& known : vended) {
+      if (known->properties() == merged) return known.get();
+    }
+    return vended.emplace_back(std::make_unique<io::FileSystems>(merged, pool)).get();
+  }
 };
 
 Catalogs::Catalogs(memory::MemoryLedger* ledger, std::function<io::FileSystems*()> file_systems)
@@ -90,8 +100,8 @@ arrow::Result<Catalogs::Attached*> Catalogs::OpenCatalog(const std::string& name
   attached->name = name;
   attached->file_systems =
       std::make_unique<io::FileSystems>(MergedStorage(file_systems_()->properties(), properties), ledger_->pool());
-  attached->resolve = ResolveLocations([systems = attached->file_systems.get()] { return systems; }, memory_->pool());
-  ARROW_ASSIGN_OR_RAISE(attached->catalog, iceberg::MakeCatalog(name, properties, {attached->resolve, memory_}));
+  const auto resolve = ResolveLocations([systems = attached->file_systems.get()] { return systems; }, memory_->pool());
+  ARROW_ASSIGN_OR_RAISE(attached->catalog, iceberg::MakeCatalog(name, properties, {resolve, memory_}));
   attached_.push_back(std::move(attached));
   return attached_.back().get();
 }
@@ -155,8 +165,8 @@ arrow::Result<NamedTable> Catalogs::LoadFrom(Attached& attached, const std::vect
   NamedTable table;
   table.name = name;
   ARROW_ASSIGN_OR_RAISE(table.loaded, attached.catalog->LoadTable(identifier));
-  table.resolve = attached.resolve;
-  table.file_systems = attached.file_systems.get();
+  table.file_systems = attached.FileSystemsFor(table.loaded.storage_properties, ledger_->pool());
+  table.resolve = ResolveLocations([systems = table.file_systems] { return systems; }, memory_->pool());
   table.catalog = attached.catalog.get();
   loaded_.emplace(key, table);
   return table;

@@ -32,7 +32,8 @@ class CatalogsTest : public ::testing::Test {
   void MakeTable(const iceberg::Namespace& levels, const std::string& name) {
     for (size_t depth = 1; depth <= levels.size(); ++depth) {
       const iceberg::Namespace parent(levels.begin(), levels.begin() + static_cast<ptrdiff_t>(depth));
-      if (!theirs_->NamespaceExists(parent).ValueOrDie()) ASSERT_TRUE(theirs_->CreateNamespace(parent, {}).ok());
+      if (theirs_->NamespaceExists(parent).ValueOrDie()) continue;
+      ASSERT_TRUE(theirs_->CreateNamespace(parent, {}).ok());
     }
     const iceberg::TableIdentifier identifier{levels, name};
     const std::string location = theirs_->NewTableLocation(identifier).ValueOrDie();
@@ -74,12 +75,14 @@ TEST_F(CatalogsTest, UnknownNamesComeWithTheNearest) {
   ASSERT_TRUE(catalogs_->Attach("prod", properties_).ok());
   EXPECT_EQ(Named({"sales", "eu", "order"}),
             "not found: there is no table \"order\" in namespace \"sales.eu\" of catalog prod; did you mean \"orders\"?");
-  EXPECT_EQ(Named({"prod", "sales", "ue", "orders"}),
-            "not found: relation \"prod.sales.ue.orders\" does not exist: there is no namespace \"sales.ue\" in catalog prod; did you "
-            "mean \"eu\"?");
-  EXPECT_EQ(Named({"prd", "sales", "eu", "orders"}),
-            "not found: relation \"prd.sales.eu.orders\" does not exist: there is no namespace \"prd\" in catalog prod; did you mean "
-            "\"prod\"?");
+  EXPECT_EQ(
+      Named({"prod", "sales", "ue", "orders"}),
+      "not found: relation \"prod.sales.ue.orders\" does not exist: there is no namespace \"sales.ue\" in catalog prod; did you "
+      "mean \"eu\"?");
+  EXPECT_EQ(
+      Named({"prd", "sales", "eu", "orders"}),
+      "not found: relation \"prd.sales.eu.orders\" does not exist: there is no namespace \"prd\" in catalog prod; did you mean "
+      "\"prod\"?");
   EXPECT_EQ(Named({"sales", "eu", "orders", "fils"}),
             "not found: table \"sales.eu.orders\" has no metadata table \"fils\"; did you mean \"files\"?");
 }
@@ -121,8 +124,7 @@ TEST_F(CatalogsTest, TextsArePathsOrNames) {
   EXPECT_FALSE(catalogs_->LoadText(file)->loaded.read_only_reason.empty());
   EXPECT_EQ(KindOf(catalogs_->LoadText("none.metadata.json").status()), ErrorKind::kNotFound);
   EXPECT_EQ(KindOf(catalogs_->LoadText("no/such/table").status()), ErrorKind::kNotFound);
-  EXPECT_EQ(catalogs_->LoadText("a.u").status().message(),
-            "there is no table \"u\" in namespace \"a\" of catalog prod");
+  EXPECT_EQ(catalogs_->LoadText("a.u").status().message(), "there is no table \"u\" in namespace \"a\" of catalog prod");
 }
 
 TEST_F(CatalogsTest, StoragePropertiesOfTheCatalogGoBeforeTheSessions) {

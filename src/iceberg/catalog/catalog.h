@@ -20,7 +20,7 @@
 //
 //   sql_catalog.h           rows of a SQLite file, the same that PyIceberg's SqlCatalog reads and writes; in memory, too
 //   directory_catalog.h     directories below a warehouse: v1.metadata.json, v2... and version-hint.text
-//   rest_catalog.h          the REST protocol: a server keeps metadata files and swaps
+//   rest/rest_catalog.h     the REST protocol: a server keeps metadata files and swaps
 //   path_catalog.h          a table by the path of its directory or (read only) of one metadata file
 //   pyiceberg_config.h      .pyiceberg.yaml and PYICEBERG_* variables
 //   make_catalog.h          from a name and properties to one of these

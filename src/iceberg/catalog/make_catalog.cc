@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "iceberg/catalog/directory_catalog.h"
-#include "iceberg/catalog/rest_catalog.h"
+#include "iceberg/catalog/rest/rest_catalog.h"
 #include "iceberg/catalog/sql_catalog.h"
 
 namespace icebound::iceberg {

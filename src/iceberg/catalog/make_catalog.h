@@ -2,7 +2,7 @@
 //
 // From a catalog's name and properties to the catalog: by `type`, else by the scheme of `uri`, as PyIceberg infers it.
 //
-//   rest         uri http(s)://...: rest_catalog.h
+//   rest         uri http(s)://...: rest/rest_catalog.h
 //   sql          uri sqlite:...
 //   in-memory    a SQL catalog that lives as long as the object
 //   hadoop       directories below `warehouse`; the name is Java's. `single-writer` = true: see metadata_store.h

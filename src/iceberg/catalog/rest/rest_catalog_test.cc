@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Against scripted answers. A real server and PyIceberg are in tests/interop.
-#include "iceberg/catalog/rest_catalog.h"
+#include "iceberg/catalog/rest/rest_catalog.h"
 
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "iceberg/catalog/make_catalog.h"
-#include "iceberg/catalog/rest_testing.h"
+#include "iceberg/catalog/rest/rest_testing.h"
 
 namespace icebound::iceberg {
 namespace {
@@ -230,7 +230,7 @@ class RestCommit : public testing::Test {
   arrow::Result<LoadedTable> Commit(const std::string& post, const std::string& get) {
     catalog_ = std::make_unique<ScriptedCatalog>(std::vector<ScriptedCatalog::Rule>{
         {"POST " + kTablePath, {post}}, {"GET " + kTablePath, {TableAnswer(base_, "/t/1.json"), get}}});
-    const auto rest = catalog_->MustOpen();
+    const auto rest = catalog_->MustOpen({{"rest.client.request-timeout-ms", post == kHang ? "2000" : "60000"}});
     const LoadedTable table = *rest->LoadTable(kId);
     auto committed = rest->CommitTable(table, after_);
     EXPECT_EQ(catalog_->count("POST"), 1) << "a commit is sent once";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "iceberg/catalog/aws_signature.h"
+#include "iceberg/catalog/rest/aws_signature.h"
 
 #include <gmock/gmock.h>
 

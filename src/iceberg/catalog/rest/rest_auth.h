@@ -25,8 +25,8 @@
 #include <string>
 #include <vector>
 
-#include "iceberg/catalog/aws_signature.h"
-#include "iceberg/catalog/http_client.h"
+#include "iceberg/catalog/rest/aws_signature.h"
+#include "iceberg/catalog/rest/http_client.h"
 
 namespace icebound::iceberg {
 

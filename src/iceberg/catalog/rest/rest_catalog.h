@@ -35,7 +35,7 @@
 #include "iceberg/catalog/catalog.h"
 #include "iceberg/catalog/metadata_changes.h"
 #include "iceberg/catalog/metadata_store.h"
-#include "iceberg/catalog/rest_session.h"
+#include "iceberg/catalog/rest/rest_session.h"
 
 namespace icebound::iceberg {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "iceberg/catalog/rest_catalog.h"
+#include "iceberg/catalog/rest/rest_catalog.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/injection.h"
 #include "iceberg/catalog/commit_lookup.h"
-#include "iceberg/catalog/late_library.h"
+#include "iceberg/catalog/rest/late_library.h"
 
 namespace icebound::iceberg {
 namespace {

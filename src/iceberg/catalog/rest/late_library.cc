@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "iceberg/catalog/late_library.h"
+#include "iceberg/catalog/rest/late_library.h"
 
 #include <dlfcn.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "iceberg/catalog/rest_testing.h"
+#include "iceberg/catalog/rest/rest_testing.h"
 
 namespace icebound::iceberg {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "iceberg/catalog/rest_error.h"
+#include "iceberg/catalog/rest/rest_error.h"
 
 #include "iceberg/spec/json_text.h"
 

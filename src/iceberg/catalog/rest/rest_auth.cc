@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "iceberg/catalog/rest_auth.h"
+#include "iceberg/catalog/rest/rest_auth.h"
 
 #include <charconv>
 #include <cstdlib>
 #include <ctime>
 
 #include "base/error.h"
-#include "iceberg/catalog/rest_error.h"
+#include "iceberg/catalog/rest/rest_error.h"
 #include "iceberg/spec/json_text.h"
 
 namespace icebound::iceberg {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "iceberg/catalog/catalog_testing.h"
-#include "iceberg/catalog/http_testing.h"
-#include "iceberg/catalog/rest_catalog.h"
+#include "iceberg/catalog/rest/http_testing.h"
+#include "iceberg/catalog/rest/rest_catalog.h"
 
 namespace icebound::iceberg {
 
@@ -39,7 +39,6 @@ class ScriptedCatalog {
                                                    std::shared_ptr<MetadataMemory> memory = std::make_shared<CountedMemory>()) {
     properties.emplace_back("uri", server_->url());
     properties.emplace_back("rest.client.max-retries", "1");
-    properties.emplace_back("rest.client.socket-timeout-ms", "1000");
     return RestCatalog::Open("test", std::move(properties), LocalContext(std::move(memory)));
   }
   std::unique_ptr<RestCatalog> MustOpen(StringPairs properties = {}) {

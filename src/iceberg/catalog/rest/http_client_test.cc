@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "iceberg/catalog/http_client.h"
+#include "iceberg/catalog/rest/http_client.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "iceberg/catalog/catalog_testing.h"
-#include "iceberg/catalog/http_testing.h"
+#include "iceberg/catalog/rest/http_testing.h"
 
 namespace icebound::iceberg {
 namespace {
@@ -21,8 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 HttpOptions Quick() {
   HttpOptions options;
-  options.connect_timeout_ms = 2000;
-  options.idle_timeout_ms = 1000;
   options.backoff_ms = 1;
   options.retries_max = 3;
   return options;
@@ -129,16 +127,15 @@ TEST(HttpClient, ReadsRetryAfter) {
 
 TEST(HttpClient, AServerThatHangsEndsInAnError) {
   ScriptedServer server(InTurn({kHang}));
-  const auto begin = Clock::now();
-  const auto read = Client()->Send(Get(server.url() + "/x"), nullptr);
+  HttpOptions idle = Quick();
+  idle.idle_timeout_ms = 1000;
+  const auto read = Client(idle)->Send(Get(server.url() + "/x"), nullptr);
   EXPECT_EQ(KindOf(read.status()), ErrorKind::kIo);
   EXPECT_THAT(read.status().message(), AllOf(HasSubstr("GET /x"), HasSubstr("rest.client.socket-timeout-ms")));
-  EXPECT_EQ(KindOf(Client()->Send(Post(server.url() + "/x"), nullptr).status()), ErrorKind::kCommitUnknown);
   HttpOptions total = Quick();
-  total.idle_timeout_ms = 60'000;
-  total.total_timeout_ms = 300;
+  total.total_timeout_ms = 500;
   EXPECT_EQ(KindOf(Client(total)->Send(Get(server.url() + "/x"), nullptr).status()), ErrorKind::kIo);
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_EQ(KindOf(Client(total)->Send(Post(server.url() + "/x"), nullptr).status()), ErrorKind::kCommitUnknown);
   EXPECT_THAT(server.requests(), SizeIs(3));
 }
 

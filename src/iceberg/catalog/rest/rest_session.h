@@ -20,9 +20,9 @@
 
 #include "iceberg/catalog/catalog.h"
 #include "iceberg/catalog/catalog_context.h"
-#include "iceberg/catalog/http_client.h"
-#include "iceberg/catalog/rest_auth.h"
-#include "iceberg/catalog/rest_error.h"
+#include "iceberg/catalog/rest/http_client.h"
+#include "iceberg/catalog/rest/rest_auth.h"
+#include "iceberg/catalog/rest/rest_error.h"
 #include "iceberg/spec/json_text.h"
 
 namespace icebound::iceberg {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "iceberg/catalog/http_client.h"
+#include "iceberg/catalog/rest/http_client.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "iceberg/catalog/late_library.h"
+#include "iceberg/catalog/rest/late_library.h"
 
 namespace icebound::iceberg {
 namespace {

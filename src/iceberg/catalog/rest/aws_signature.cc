@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "iceberg/catalog/aws_signature.h"
+#include "iceberg/catalog/rest/aws_signature.h"
 
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "iceberg/catalog/late_library.h"
+#include "iceberg/catalog/rest/late_library.h"
 
 namespace icebound::iceberg {
 namespace {

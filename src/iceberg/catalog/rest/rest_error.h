@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "iceberg/catalog/http_client.h"
+#include "iceberg/catalog/rest/http_client.h"
 
 namespace icebound::iceberg {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "iceberg/catalog/http_client.h"
+#include "iceberg/catalog/rest/http_client.h"
 
 namespace icebound::iceberg {
 

@@ -2,10 +2,11 @@
 //
 // Plans a scan of a table of another writer, for the tests of this folder:
 //
-//   scan_probe METADATA_FILE [FILTER]
+//   scan_probe [--counts] METADATA_FILE [FILTER]
 //
-// prints the file tasks of the current snapshot, a JSON object a line, then one with the counts. FILTER is in the notation of
-// expr/test_language.h; column $n is the n-th of the current schema. Files of the table are local: paths or file:// URIs.
+// prints the file tasks of the current snapshot, a JSON object a line, then one with the counts (that one alone, if asked).
+// FILTER is in the notation of expr/test_language.h; column $n is the n-th of the current schema. Files of the table are local:
+// paths or file:// URIs.
 #include <arrow/io/file.h>
 
 #include <cstdio>
@@ -53,7 +54,7 @@ void PrintTask(const FileTask& task) {
   std::cout << line << "\n";
 }
 
-void PrintCounts(const ScanCounts& counts, int64_t peak_bytes) {
+void PrintCounts(const ScanCounts& counts, int64_t matched_deletes, int64_t peak_bytes) {
   std::string line;
   JsonWriter writer(&line);
   writer.BeginObject();
@@ -62,12 +63,13 @@ void PrintCounts(const ScanCounts& counts, int64_t peak_bytes) {
   writer.IntMember("data_files_left_out", counts.data_files_left_out);
   writer.IntMember("delete_files", counts.delete_files);
   writer.IntMember("tasks", counts.tasks);
+  writer.IntMember("matched_deletes", matched_deletes);
   writer.IntMember("peak_bytes", peak_bytes);
   writer.EndObject();
   std::cout << line << "\n";
 }
 
-arrow::Status Run(const std::string& path, const std::string& filter) {
+arrow::Status Run(const std::string& path, const std::string& filter, bool counts_only) {
   memory::MemoryLedgerOptions ledger_options;
   ledger_options.limit_bytes = int64_t{64} << 20;
   ledger_options.inside_host = true;
@@ -87,13 +89,15 @@ arrow::Status Run(const std::string& path, const std::string& filter) {
     for (const Field& field : options.table->current_schema().fields()) options.filter_field_ids.push_back(field.id);
   }
   ARROW_ASSIGN_OR_RAISE(const auto scan, TableScan::Open(options));
+  int64_t matched_deletes = 0;
   for (;;) {
     FileTask task;
     ARROW_ASSIGN_OR_RAISE(const bool more, scan->Next(&task));
     if (!more) break;
-    PrintTask(task);
+    matched_deletes += static_cast<int64_t>(task.position_deletes.size()) + (task.deletion_vector ? 1 : 0);
+    if (!counts_only) PrintTask(task);
   }
-  PrintCounts(scan->counts(), ledger->peak_bytes());
+  PrintCounts(scan->counts(), matched_deletes, ledger->peak_bytes());
   return arrow::Status::OK();
 }
 
@@ -101,11 +105,14 @@ arrow::Status Run(const std::string& path, const std::string& filter) {
 }  // namespace icebound::iceberg
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "usage: scan_probe METADATA_FILE [FILTER]\n");
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const bool counts_only = !words.empty() && words[0] == "--counts";
+  if (counts_only) words.erase(words.begin());
+  if (words.empty() || words.size() > 2) {
+    std::fprintf(stderr, "usage: scan_probe [--counts] METADATA_FILE [FILTER]\n");
     return 2;
   }
-  const arrow::Status status = icebound::iceberg::Run(argv[1], argc == 3 ? argv[2] : "");
+  const arrow::Status status = icebound::iceberg::Run(words[0], words.size() == 2 ? words[1] : "", counts_only);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
   return icebound::ExitCode(status);
 }

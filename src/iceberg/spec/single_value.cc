@@ -38,13 +38,14 @@ arrow::Result<Literal> DecodeInt64(const Type& type, std::string_view bytes) {
     case TypeId::kLong:
       return Literal(narrow);
     case TypeId::kTimestamp:
-      return Literal(narrow * kMicrosPerDay);  // any 32-bit day fits
-    case TypeId::kTimestampNs:
-      if (narrow > std::numeric_limits<int64_t>::max() / kNanosPerDay ||
-          narrow < std::numeric_limits<int64_t>::min() / kNanosPerDay) {
-        return MakeError(ErrorKind::kCorruptData, "day {} does not fit a timestamp of nanoseconds", narrow);
+    case TypeId::kTimestampNs: {
+      const int64_t per_day = type.id() == TypeId::kTimestamp ? kMicrosPerDay : kNanosPerDay;
+      int64_t instant = 0;
+      if (__builtin_mul_overflow(narrow, per_day, &instant)) {
+        return MakeError(ErrorKind::kCorruptData, "day {} does not fit a {}", narrow, type.ToString());
       }
-      return Literal(narrow * kNanosPerDay);
+      return Literal(instant);
+    }
     default:
       return WrongLength(type, bytes);
   }

@@ -98,6 +98,7 @@ TEST(SingleValue, Rule12BoundsOfPromotedColumnsKeepTheirOldBytes) {
   EXPECT_FALSE(DecodeSingleValue(*TypeOf("timestamptz"), Bytes("ffffffff")).ok());
   EXPECT_FALSE(DecodeSingleValue(*TypeOf("timestamp_ns"), Bytes("ffffff7f")).ok());
   EXPECT_EQ(DecodeBound(*TypeOf("timestamp_ns"), Bytes("ffffff7f")), std::nullopt);
+  EXPECT_EQ(DecodeBound(*TypeOf("timestamp"), Bytes("ffffff7f")), std::nullopt);
 }
 
 TEST(SingleValue, Rule12PromotionsAreThoseOfTheSpecification) {

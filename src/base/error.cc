@@ -11,13 +11,15 @@ constexpr char kDetailTypeId[] = "icebound::ErrorDetail";
 
 class ErrorDetail : public arrow::StatusDetail {
  public:
-  explicit ErrorDetail(ErrorKind kind) : kind_(kind) {}
+  explicit ErrorDetail(ErrorKind kind, int text_offset = -1) : kind_(kind), text_offset_(text_offset) {}
   const char* type_id() const override { return kDetailTypeId; }
   std::string ToString() const override { return std::string(icebound::ToString(kind_)); }
   ErrorKind kind() const { return kind_; }
+  int text_offset() const { return text_offset_; }
 
  private:
   const ErrorKind kind_;
+  const int text_offset_;  // negative: unknown
 };
 
 struct KindRow {
@@ -44,15 +46,18 @@ constexpr std::array<KindRow, 12> kKinds = {{
 
 const KindRow& RowOf(ErrorKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
+const ErrorDetail* DetailOf(const arrow::Status& status) {
+  if (status.ok() || !status.detail() || status.detail()->type_id() != std::string_view(kDetailTypeId)) return nullptr;
+  return static_cast<const ErrorDetail*>(status.detail().get());
+}
+
 }  // namespace
 
 std::string_view ToString(ErrorKind kind) { return RowOf(kind).name; }
 
 std::optional<ErrorKind> GetErrorKind(const arrow::Status& status) {
-  if (status.ok() || !status.detail() || status.detail()->type_id() != std::string_view(kDetailTypeId)) {
-    return std::nullopt;
-  }
-  return static_cast<const ErrorDetail&>(*status.detail()).kind();
+  const ErrorDetail* detail = DetailOf(status);
+  return detail == nullptr ? std::nullopt : std::optional(detail->kind());
 }
 
 int ExitCode(const arrow::Status& status) {
@@ -68,7 +73,19 @@ arrow::Status ErrorStatus(ErrorKind kind, std::string message) {
 arrow::Status WithContext(const arrow::Status& status, ErrorKind kind_if_none, std::string_view context) {
   if (status.ok()) return status;
   const ErrorKind kind = GetErrorKind(status).value_or(status.IsCancelled() ? ErrorKind::kCancelled : kind_if_none);
-  return MakeError(kind, "{}: {}", context, status.message());
+  return AtTextOffset(MakeError(kind, "{}: {}", context, status.message()), GetTextOffset(status).value_or(-1));
+}
+
+arrow::Status AtTextOffset(const arrow::Status& status, int offset) {
+  const ErrorDetail* detail = DetailOf(status);
+  if (offset < 0 || detail == nullptr || detail->kind() != ErrorKind::kExecution || detail->text_offset() >= 0) return status;
+  return status.WithDetail(std::make_shared<ErrorDetail>(detail->kind(), offset));
+}
+
+std::optional<int> GetTextOffset(const arrow::Status& status) {
+  const ErrorDetail* detail = DetailOf(status);
+  if (detail == nullptr || detail->text_offset() < 0) return std::nullopt;
+  return detail->text_offset();
 }
 
 }  // namespace icebound

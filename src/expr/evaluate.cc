@@ -44,6 +44,13 @@ bool IsNullScalar(const Datum& value) { return value.is_scalar() && !value.scala
 /// Types for which Arrow's if_else has a kernel that copies whole columns.
 bool HasSelectKernel(const arrow::DataType& type) { return ClassOf(type) < TypeClass::kList && type.id() != Type::EXTENSION; }
 
+/// Errors of Arrow's own kernels are errors of the data.
+arrow::Status Classify(const arrow::Status& status) {
+  if (status.ok() || status.IsOutOfMemory() || GetErrorKind(status).has_value()) return status;
+  const bool missing = status.IsNotImplemented() || status.IsTypeError();
+  return ErrorStatus(missing ? ErrorKind::kUnsupported : ErrorKind::kExecution, status.message());
+}
+
 /// One evaluation of one tree; a value object of the calling thread.
 class Evaluator {
  public:
@@ -52,11 +59,11 @@ class Evaluator {
   /// An array of rows->num_rows() in the logical type (or a dictionary of it), or a scalar.
   arrow::Result<Datum> Eval(const Expr& expr, RowSet* rows) {
     Datum* kept = context_.parts != nullptr && rows->is_whole() ? context_.parts->Find(expr) : nullptr;
-    if (kept == nullptr) return EvalNode(expr, rows);
-    if (kept->kind() == Datum::NONE) {
-      ARROW_ASSIGN_OR_RAISE(*kept, EvalNode(expr, rows));
-    }
-    return *kept;
+    if (kept != nullptr && kept->kind() != Datum::NONE) return *kept;
+    arrow::Result<Datum> value = EvalNode(expr, rows);
+    if (!value.ok()) return AtTextOffset(Classify(value.status()), expr.position().offset);
+    if (kept != nullptr) *kept = *value;
+    return value;
   }
 
   /// As Eval, decoded.
@@ -427,13 +434,6 @@ class Evaluator {
   const EvalContext& context_;
   arrow::compute::ExecContext exec_;
 };
-
-/// Errors of Arrow's own kernels are errors of the data.
-arrow::Status Classify(const arrow::Status& status) {
-  if (status.ok() || status.IsOutOfMemory() || GetErrorKind(status).has_value()) return status;
-  const bool missing = status.IsNotImplemented() || status.IsTypeError();
-  return ErrorStatus(missing ? ErrorKind::kUnsupported : ErrorKind::kExecution, status.message());
-}
 
 arrow::Result<Datum> EvaluateAs(const Expr& expr, const arrow::RecordBatch& batch, const EvalContext& context) {
   ARROW_RETURN_NOT_OK(InitializeExpressions());

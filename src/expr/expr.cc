@@ -93,6 +93,32 @@ arrow::Result<ExprPtr> Transform(const ExprPtr& expr, const std::function<arrow:
   return replace(changed ? expr->WithChildren(std::move(children)) : expr);
 }
 
+ExprPtr WithoutPositions(const ExprPtr& expr) {
+  std::vector<ExprPtr> children;
+  for (const ExprPtr& child : expr->children()) children.push_back(WithoutPositions(child));
+  switch (expr->kind()) {
+    case ExprKind::kColumn: {
+      const auto& column = checked_cast<const ColumnExpr&>(*expr);
+      return std::make_shared<ColumnExpr>(column.index(), column.name(), column.type());
+    }
+    case ExprKind::kLiteral:
+      return std::make_shared<LiteralExpr>(checked_cast<const LiteralExpr&>(*expr).value());
+    case ExprKind::kCall: {
+      const auto& call = checked_cast<const CallExpr&>(*expr);
+      return std::make_shared<CallExpr>(&call.function(), std::move(children), call.type());
+    }
+    case ExprKind::kCast:
+      return std::make_shared<CastExpr>(std::move(children[0]), expr->type());
+    case ExprKind::kCase:
+      return std::make_shared<CaseExpr>(std::move(children));
+    case ExprKind::kOuterColumn: {
+      const auto& outer = checked_cast<const OuterColumnExpr&>(*expr);
+      return std::make_shared<OuterColumnExpr>(outer.levels_up(), outer.index(), outer.name(), outer.type());
+    }
+  }
+  return expr;
+}
+
 namespace {
 
 void CollectColumns(const Expr& expr, std::vector<int>* columns) {

@@ -177,6 +177,9 @@ arrow::Result<std::shared_ptr<arrow::DataType>> CommonTypeOf(const std::vector<E
 /// Bottom-up rewrite: `replace` gets each node with its rewritten children and returns it, or another one of the same type.
 arrow::Result<ExprPtr> Transform(const ExprPtr& expr, const std::function<arrow::Result<ExprPtr>(const ExprPtr&)>& replace);
 
+/// The same tree as if a rule had made it.
+ExprPtr WithoutPositions(const ExprPtr& expr);
+
 /// Sorted, distinct indexes of the columns used.
 std::vector<int> ReferencedColumns(const Expr& expr);
 

@@ -42,7 +42,8 @@ struct JoinKey {
 /// Two rows match when all keys are equal and the residual is true.
 struct JoinCondition {
   std::vector<JoinKey> keys;
-  ExprPtr residual;  ///< over L then R; null: none
+  ExprPtr residual;       ///< over L then R; null: none
+  TextPosition position;  ///< of the subquery that a kLeftSingle or Apply stands for
 };
 
 }  // namespace icebound::expr

@@ -174,8 +174,9 @@ PlanPtr SimplifyJoin(const PlanPtr& plan) {
   if (plan->kind() != PlanKind::kJoin) return plan;
   const auto& join = static_cast<const plan::JoinNode&>(*plan);
   if (join.condition().residual == nullptr || !expr::SplitConjunction(join.condition().residual).empty()) return plan;
-  return std::make_shared<plan::JoinNode>(join.left(), join.right(), join.type(),
-                                          expr::JoinCondition{join.condition().keys, nullptr}, join.build_left());
+  expr::JoinCondition condition = join.condition();
+  condition.residual = nullptr;
+  return std::make_shared<plan::JoinNode>(join.left(), join.right(), join.type(), std::move(condition), join.build_left());
 }
 
 }  // namespace

@@ -357,6 +357,7 @@ class Unnesting {
   PlanPtr Join(const PlanPtr& left, const PlanPtr& right, JoinType type, const Conjuncts& conjuncts) const {
     expr::JoinCondition condition;
     AddToCondition(conjuncts, left->schema()->num_fields(), &condition);
+    condition.position = condition_.position;
     return std::make_shared<plan::JoinNode>(left, right, type, std::move(condition));
   }
 
@@ -431,7 +432,7 @@ arrow::Result<PlanPtr> Rewrite(const PlanPtr& plan, const Conjuncts& filter, con
   const Truth truth =
       apply.type() == JoinType::kLeftMarkNulls ? TruthOf(filter, plan->schema()->num_fields() - 1) : Truth::kExact;
   auto joined = Unnesting(std::move(left), std::move(right), apply.type(), apply.condition(), truth).Run();
-  if (!joined.ok() && options.point_at) return options.point_at(joined.status(), apply.position());
+  if (!joined.ok() && options.point_at) return options.point_at(joined.status(), apply.condition().position);
   return joined;
 }
 

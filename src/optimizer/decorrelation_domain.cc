@@ -348,12 +348,14 @@ class DomainPlan {
     if (type == JoinType::kLeftAntiNulls || type == JoinType::kLeftMarkNulls) {
       return JoinWithNulls(type, left, right, conjuncts, on_domain, left_columns);
     }
-    const PlanPtr joined = Join(left, right, type, conjuncts);
+    const PlanPtr joined = Join(left, right, type, conjuncts, join.condition().position);
     return PickJoined(joined, type, {left_columns, right_columns, new_left, domain_at, left_carries && carry_right});
   }
 
-  PlanPtr Join(const PlanPtr& left, const PlanPtr& right, JoinType type, const Conjuncts& conjuncts) const {
+  PlanPtr Join(const PlanPtr& left, const PlanPtr& right, JoinType type, const Conjuncts& conjuncts,
+               expr::TextPosition position = {}) const {
     expr::JoinCondition condition;
+    condition.position = position;
     AddToCondition(conjuncts, Width(*left), &condition);
     return std::make_shared<plan::JoinNode>(left, right, type, std::move(condition));
   }

@@ -132,6 +132,7 @@ MaybePulled PullInnerJoin(const plan::JoinNode& join) {
     ARROW_ASSIGN_OR_RAISE(both.conditions.emplace_back(), ShiftColumns(condition, left_columns));
   }
   expr::JoinCondition condition;
+  condition.position = join.condition().position;
   Conjuncts residual;
   const auto add = [&](const ExprPtr& conjunct) {
     (HasLeftReference(*conjunct) ? both.conditions : residual).push_back(conjunct);

@@ -233,7 +233,8 @@ arrow::Result<PlanPtr> PushIntoJoin(const PlanPtr& plan, const Conjuncts& conjun
   }
   ARROW_RETURN_NOT_OK(Distribute(on, left_columns, sides.on_to_left, sides.on_to_right, &decided, &decided.on));
 
-  expr::JoinCondition condition{join.condition().keys, nullptr};
+  expr::JoinCondition condition = join.condition();
+  condition.residual = nullptr;
   AddToCondition(decided.on, left_columns, &condition);
   ARROW_RETURN_NOT_OK(CopyOverKeys(condition, left_columns, sides, &decided));
   for (ExprPtr& conjunct : decided.right) {

@@ -138,7 +138,7 @@ arrow::Result<PlanPtr> RewriteExpressions(const PlanPtr& plan, const ExprRewrite
       expr::JoinCondition condition = apply.condition();
       ARROW_ASSIGN_OR_RAISE(const bool changed, RewriteCondition(&condition, rewrite));
       if (!changed) return plan;
-      return std::make_shared<plan::ApplyNode>(apply.left(), apply.right(), apply.type(), std::move(condition), apply.position());
+      return std::make_shared<plan::ApplyNode>(apply.left(), apply.right(), apply.type(), std::move(condition));
     }
     case PlanKind::kLimit:
     case PlanKind::kUnionAll:
@@ -147,6 +147,28 @@ arrow::Result<PlanPtr> RewriteExpressions(const PlanPtr& plan, const ExprRewrite
       return plan;
   }
   return plan;
+}
+
+arrow::Result<PlanPtr> WithoutPositions(const PlanPtr& plan) {
+  return RewriteBottomUp(plan, [](const PlanPtr& node) -> arrow::Result<PlanPtr> {
+    ARROW_ASSIGN_OR_RAISE(PlanPtr bare, RewriteExpressions(node, [](const ExprPtr& expr) -> arrow::Result<ExprPtr> {
+                            return expr::WithoutPositions(expr);
+                          }));
+    if (bare->kind() == PlanKind::kAggregate) {
+      const auto& aggregate = static_cast<const plan::AggregateNode&>(*bare);
+      std::vector<expr::AggregateCall> calls = aggregate.aggregates();
+      for (expr::AggregateCall& call : calls) call.position = {};
+      return std::make_shared<plan::AggregateNode>(aggregate.child(), aggregate.groups(), std::move(calls),
+                                                   aggregate.schema()->field_names());
+    }
+    if (bare->kind() == PlanKind::kApply) {
+      const auto& apply = static_cast<const plan::ApplyNode&>(*bare);
+      expr::JoinCondition condition = apply.condition();
+      condition.position = {};
+      return std::make_shared<plan::ApplyNode>(apply.left(), apply.right(), apply.type(), std::move(condition));
+    }
+    return bare;
+  });
 }
 
 arrow::Result<ExprPtr> SubstituteColumns(const ExprPtr& expr, const std::vector<ExprPtr>& values) {

@@ -25,6 +25,9 @@ arrow::Result<plan::PlanPtr> RewriteBottomUp(const plan::PlanPtr& plan, const Pl
 arrow::Result<plan::PlanPtr> RewriteExpressions(const plan::PlanPtr& plan,
                                                 const std::function<arrow::Result<expr::ExprPtr>(const expr::ExprPtr&)>& rewrite);
 
+/// The same plan as if a rule had made it: its errors point nowhere. For views, whose text is not that of the statement.
+arrow::Result<plan::PlanPtr> WithoutPositions(const plan::PlanPtr& plan);
+
 /// `expr` with column i replaced by values[i].
 arrow::Result<expr::ExprPtr> SubstituteColumns(const expr::ExprPtr& expr, const std::vector<expr::ExprPtr>& values);
 

@@ -234,18 +234,17 @@ PlanPtr JoinNode::WithChildren(std::vector<PlanPtr> children) const {
   return std::make_shared<JoinNode>(std::move(children[0]), std::move(children[1]), type_, condition_, build_left_);
 }
 
-ApplyNode::ApplyNode(PlanPtr left, PlanPtr right, expr::JoinType type, expr::JoinCondition condition, expr::TextPosition position)
+ApplyNode::ApplyNode(PlanPtr left, PlanPtr right, expr::JoinType type, expr::JoinCondition condition)
     : LogicalPlan(PlanKind::kApply, JoinSchema(*left->schema(), *right->schema(), type), {left, right}),
       type_(type),
-      condition_(std::move(condition)),
-      position_(position) {}
+      condition_(std::move(condition)) {}
 
 std::string ApplyNode::Describe() const {
   return fmt::format("{}{}", expr::JoinTypeName(type_), DescribeCondition("Apply", condition_));
 }
 
 PlanPtr ApplyNode::WithChildren(std::vector<PlanPtr> children) const {
-  return std::make_shared<ApplyNode>(std::move(children[0]), std::move(children[1]), type_, condition_, position_);
+  return std::make_shared<ApplyNode>(std::move(children[0]), std::move(children[1]), type_, condition_);
 }
 
 SetOperationNode::SetOperationNode(PlanPtr left, PlanPtr right, SetOperation operation)

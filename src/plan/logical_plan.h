@@ -194,20 +194,17 @@ class JoinNode final : public LogicalPlan {
 /// in a JoinNode.
 class ApplyNode final : public LogicalPlan {
  public:
-  ApplyNode(PlanPtr left, PlanPtr right, expr::JoinType type, expr::JoinCondition condition, expr::TextPosition position = {});
+  ApplyNode(PlanPtr left, PlanPtr right, expr::JoinType type, expr::JoinCondition condition);
   expr::JoinType type() const { return type_; }
   const expr::JoinCondition& condition() const { return condition_; }
   const PlanPtr& left() const { return children()[0]; }
   const PlanPtr& right() const { return children()[1]; }
-  /// Of the subquery or join.
-  expr::TextPosition position() const { return position_; }
   std::string Describe() const override;
   PlanPtr WithChildren(std::vector<PlanPtr> children) const override;
 
  private:
   const expr::JoinType type_;
   const expr::JoinCondition condition_;
-  const expr::TextPosition position_;
 };
 
 enum class SetOperation { kIntersect, kIntersectAll, kExcept, kExceptAll };

@@ -12,6 +12,7 @@
 #include "bridge/table_description.h"
 #include "memory/process_tuning.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/plan_rewrite.h"
 #include "planner/planner.h"
 #include "planner/reader_table.h"
 #include "session/explain_rows.h"
@@ -158,10 +159,15 @@ arrow::Result<sql::BoundStatement> SessionImpl::Bind(std::string_view script, co
   rules.point_at = [&source](const arrow::Status& error, expr::TextPosition at) { return source.Position(error, at.offset); };
   ARROW_ASSIGN_OR_RAISE(plan::PlanPtr optimized, optimizer::Optimize(bound.plan, rules));
   // A view is kept as it was bound, for the statements that use it; what cannot be done with it is said now, where its text is.
-  if (bound.kind == sql::StatementKind::kCreateView) return bound;
+  if (bound.kind == sql::StatementKind::kCreateView) {
+    ARROW_ASSIGN_OR_RAISE(bound.plan, optimizer::WithoutPositions(bound.plan));
+    return bound;
+  }
   bound.plan = std::move(optimized);
   const int64_t plan_bytes = sql::PlanBytesMax(parse_bytes);
-  ARROW_RETURN_NOT_OK(heap.ResizeTo(plan_bytes >= kSmallPlanBytes ? plan_bytes : 0));
+  sql::StatementLines lines(source);
+  ARROW_RETURN_NOT_OK(heap.ResizeTo(plan_bytes >= kSmallPlanBytes ? plan_bytes + lines.bytes() : 0));
+  statement->set_lines(std::move(lines));
   return bound;
 }
 

@@ -67,8 +67,9 @@ class CountDown final : public arrow::RecordBatchReader {
       batch->reset();
       return arrow::Status::OK();
     }
-    arrow::Int64Builder keys;
-    arrow::StringBuilder texts;
+    // From malloc, whose locks the thread sanitizer sees: what one thread frees another may get.
+    arrow::Int64Builder keys(arrow::system_memory_pool());
+    arrow::StringBuilder texts(arrow::system_memory_pool());
     for (int64_t i = 0; i < rows; ++i) {
       ARROW_RETURN_NOT_OK(keys.Append(--left_));
       for (char& c : text_) c = static_cast<char>(' ' + (random_() >> 26));
@@ -310,6 +311,56 @@ TEST_F(SessionTest, ErrorsSayWhatAndWhere) {
   EXPECT_EQ(GetErrorKind(session->RegisterParquet("t", Path("nosuch.parquet"))), ErrorKind::kNotFound);
   EXPECT_EQ(GetErrorKind(session->RegisterArrow("t", nullptr)), ErrorKind::kInvalidInput);
   EXPECT_EQ(GetErrorKind(session->SetProperty("", "x")), ErrorKind::kInvalidInput);
+}
+
+/// Runs `text` to its end; it must fail while it runs.
+std::string RunningError(Session* session, const std::string& text) {
+  auto result = session->Sql(text);
+  EXPECT_TRUE(result.ok()) << result.status().ToString();
+  if (!result.ok()) return "";
+  const arrow::Status status = (*result)->ToTable().status();
+  EXPECT_EQ(GetErrorKind(status), ErrorKind::kExecution) << status.ToString();
+  return status.message();
+}
+
+TEST_F(SessionTest, ErrorsOfRunningStatementsPointIntoTheText) {
+  auto session = Open();
+  EXPECT_EQ(RunningError(session.get(), "SELECT 1 +\n  10 / (i - 3)\nFROM generate_series(1, 5) t(i)"),
+            "division by zero\n"
+            "LINE 2, COLUMN 6:   10 / (i - 3)\n"
+            "                       ^");
+  EXPECT_EQ(RunningError(session.get(), "SELECT i FROM generate_series(1, 5) t(i) WHERE CAST('a' || i AS int) = 1"),
+            "invalid input syntax for type integer: \"a1\"\n"
+            "LINE 1, COLUMN 48: SELECT i FROM generate_series(1, 5) t(i) WHERE CAST('a' || i AS int) = 1\n"
+            "                                                                  ^");
+  EXPECT_THAT(RunningError(session.get(), "SELECT (SELECT i FROM generate_series(1, 5) t(i)) AS two"),
+              testing::AllOf(HasSubstr("more than one row returned"), HasSubstr("LINE 1, COLUMN 8: SELECT (SELECT i FROM")));
+  EXPECT_THAT(RunningError(session.get(),
+                           "SELECT i, (SELECT x FROM (VALUES (1, 2), (1, 3)) v(k, x) WHERE k = i)\n"
+                           "FROM generate_series(1, 5) t(i)"),
+              testing::AllOf(HasSubstr("more than one row returned"), HasSubstr("LINE 1, COLUMN 11: SELECT i, (SELECT x")));
+  EXPECT_THAT(RunningError(session.get(),
+                           "SELECT sum(x) FROM (VALUES (CAST('9e37' AS decimal(38, 0))),"
+                           " (CAST('9e37' AS decimal(38, 0)))) v(x)"),
+              testing::AllOf(HasSubstr("overflow in an aggregate"), HasSubstr("LINE 1, COLUMN 8: SELECT sum(x)")));
+}
+
+TEST_F(SessionTest, ErrorsOfScriptsCountTheLinesOfTheWhole) {
+  auto session = Open();
+  const std::string script = "SELECT 1;\n\n  SELECT 2; SELECT 7 / i\nFROM generate_series(0, 1) t(i);\nSELECT 3";
+  ASSERT_OK_AND_ASSIGN(const auto parts, session->SplitStatements(script));
+  ASSERT_EQ(parts.size(), 4);
+  ASSERT_OK_AND_ASSIGN(auto result, session->SqlInScript(script, parts[2]));
+  EXPECT_THAT(result->ToTable().status().message(), HasSubstr("LINE 3, COLUMN 22:   SELECT 2; SELECT 7 / i\n"));
+}
+
+TEST_F(SessionTest, ErrorsInsideViewsPointNowhere) {
+  // The text of the view is not that of the statement.
+  auto session = Open();
+  ASSERT_OK(session->Sql("CREATE VIEW v AS SELECT 1 / i AS x, i FROM generate_series(0, 3) t(i)"));
+  EXPECT_EQ(RunningError(session.get(), "SELECT x FROM v"), "division by zero");
+  EXPECT_EQ(RunningError(session.get(), "SELECT 1 / (i - 1) FROM v"),
+            "division by zero\nLINE 1, COLUMN 10: SELECT 1 / (i - 1) FROM v\n                            ^");
 }
 
 TEST_F(SessionTest, ConfigurationsThatCannotWorkAreRefused) {

@@ -83,9 +83,11 @@ Statement::Statement(SessionResources& resources, std::shared_ptr<StatementMetri
 
 arrow::Status Statement::Prepare() {
   if (root_ == nullptr || stream_ != nullptr) return arrow::Status::OK();
-  arrow::Status status = OpenRoot();
-  if (!status.ok()) Close();
-  return status;
+  const arrow::Status status = OpenRoot();
+  if (status.ok()) return status;
+  arrow::Status shown = lines_.Position(status);
+  Close();
+  return shown;
 }
 
 arrow::Status Statement::OpenRoot() {
@@ -100,7 +102,12 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> Statement::Next() {
   ARROW_RETURN_NOT_OK(Prepare());
   if (stream_ == nullptr) return nullptr;
   auto batch = stream_->Next();
-  if (!batch.ok() || *batch == nullptr) {
+  if (!batch.ok()) {
+    arrow::Status shown = lines_.Position(batch.status());
+    Close();
+    return shown;
+  }
+  if (*batch == nullptr) {
     Close();
   } else if (counts_output_) {
     context_.metrics.output_rows.fetch_add((*batch)->num_rows(), std::memory_order_relaxed);

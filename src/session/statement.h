@@ -7,6 +7,7 @@
 #include "exec/operator.h"
 #include "icebound/metrics.h"
 #include "runtime/query_context.h"
+#include "sql/sql_error.h"
 
 namespace icebound {
 
@@ -60,6 +61,8 @@ class Statement {
   const std::shared_ptr<StatementMetrics>& shared_metrics() const { return metrics_; }
   void set_root(std::unique_ptr<exec::Operator> root) { root_ = std::move(root); }
   exec::Operator* root() { return root_.get(); }
+  /// The text that errors point into.
+  void set_lines(sql::StatementLines lines) { lines_ = std::move(lines); }
   /// The heap that the bound plan takes, and before it what parsing takes; freed with the operators.
   memory::Reservation& plan_memory() { return plan_memory_; }
   /// False for COPY, whose one row is the count of the rows that its operator reports itself.
@@ -83,6 +86,7 @@ class Statement {
   bool counts_output_ = true;
   const std::unique_ptr<memory::MemoryConsumer> plan_consumer_;
   memory::Reservation plan_memory_;
+  sql::StatementLines lines_;
   std::unique_ptr<exec::Operator> root_;
   std::unique_ptr<runtime::BatchStream> stream_;  // declared after root_: freed before it
 };

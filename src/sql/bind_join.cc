@@ -102,8 +102,9 @@ Binder::FromItem Binder::Combine(JoinSides sides, expr::JoinCondition condition)
   FromItem joined;
   joined.tables = JoinedTables(std::move(sides.left.tables), sides.right.tables, Width(sides.left.plan));
   if (sides.lateral) {
+    condition.position = {sides.offset};
     joined.plan = std::make_shared<plan::ApplyNode>(std::move(sides.left.plan), std::move(sides.right.plan), sides.type,
-                                                    std::move(condition), expr::TextPosition{sides.offset});
+                                                    std::move(condition));
   } else {
     joined.plan = std::make_shared<plan::JoinNode>(std::move(sides.left.plan), std::move(sides.right.plan), sides.type,
                                                    std::move(condition));

@@ -44,8 +44,8 @@ ExprPtr Boolean(bool value, int offset) { return expr::MakeLiteral(std::make_sha
 arrow::Result<ExprPtr> ExprBinder::Apply(PlanPtr subquery, JoinType type, expr::JoinCondition condition, int offset) {
   ARROW_RETURN_NOT_OK(context_.AddPlanNodes(1, offset));
   ARROW_RETURN_NOT_OK(context_.AddJoinColumns((*place_.rows)->schema()->num_fields() + 1, offset));
-  *place_.rows = std::make_shared<plan::ApplyNode>(*place_.rows, std::move(subquery), type, std::move(condition),
-                                                   expr::TextPosition{offset});
+  condition.position = {offset};
+  *place_.rows = std::make_shared<plan::ApplyNode>(*place_.rows, std::move(subquery), type, std::move(condition));
   const arrow::Schema& schema = *(*place_.rows)->schema();
   const int column = schema.num_fields() - 1;
   if (place_.aggregation) return Aggregation::Marker(column, *schema.field(column), {offset});

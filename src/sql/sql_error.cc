@@ -48,7 +48,7 @@ LineColumn LocateOffset(std::string_view text, size_t offset) {
   return result;
 }
 
-std::string RenderCaret(std::string_view text, size_t offset) {
+std::string RenderCaret(std::string_view text, size_t offset, int lines_before) {
   offset = std::min(offset, text.size());
   const LineColumn where = LocateOffset(text, offset);
   const std::string_view line = LineAround(text, offset);
@@ -64,14 +64,15 @@ std::string RenderCaret(std::string_view text, size_t offset) {
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
 
-  const std::string prefix = fmt::format("LINE {}, COLUMN {}: {}", where.line, where.column, first > 0 ? "..." : "");
+  const std::string prefix =
+      fmt::format("LINE {}, COLUMN {}: {}", lines_before + where.line, where.column, first > 0 ? "..." : "");
   const size_t indent = prefix.size() + static_cast<size_t>(where.column - 1 - first);
   return fmt::format("{}{}{}\n{}^", prefix, shown, last < characters ? "..." : "", std::string(indent, ' '));
 }
 
 arrow::Status SourceText::Error(ErrorKind kind, int offset, std::string message) const {
   if (offset < 0) return ErrorStatus(kind, std::move(message));
-  return MakeError(kind, "{}\n{}", message, RenderCaret(whole_, statement_offset_ + static_cast<size_t>(offset)));
+  return MakeError(kind, "{}\n{}", message, RenderCaret(whole_, statement_offset_ + static_cast<size_t>(offset), lines_before_));
 }
 
 arrow::Status SourceText::Position(const arrow::Status& status, int offset) const {
@@ -79,6 +80,24 @@ arrow::Status SourceText::Position(const arrow::Status& status, int offset) cons
   const bool has_position = status.message().find("\nLINE ") != std::string::npos;
   if (has_position) return status;
   return Error(GetErrorKind(status).value_or(ErrorKind::kInvalidInput), offset, status.message());
+}
+
+StatementLines::StatementLines(const SourceText& source) {
+  const std::string_view whole = source.whole();
+  const std::string_view before = whole.substr(0, source.statement_offset());
+  const size_t newline = before.rfind('\n');
+  const size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
+  const size_t end = whole.find('\n', source.statement_offset() + source.statement().size());
+  lines_ = whole.substr(begin, end == std::string_view::npos ? end : end - begin);
+  statement_offset_ = source.statement_offset() - begin;
+  lines_before_ = static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+}
+
+arrow::Status StatementLines::Position(const arrow::Status& status) const {
+  const std::optional<int> offset = GetTextOffset(status);
+  if (!offset.has_value()) return status;
+  const std::string_view statement = std::string_view(lines_).substr(statement_offset_);
+  return SourceText(lines_, statement_offset_, statement, lines_before_).Position(status, *offset);
 }
 
 }  // namespace icebound::sql

@@ -28,19 +28,21 @@ struct LineColumn {
 /// Where byte `offset` of `text` stands; an offset past the end is the end.
 LineColumn LocateOffset(std::string_view text, size_t offset);
 
-/// The two lines "LINE n, COLUMN m: ..." and the caret, without a trailing newline.
-std::string RenderCaret(std::string_view text, size_t offset);
+/// The two lines "LINE n, COLUMN m: ..." and the caret, without a trailing newline. `lines_before` are not in `text`.
+std::string RenderCaret(std::string_view text, size_t offset, int lines_before = 0);
 
 /// The text of which a statement is a part: errors show lines of the whole, so that a statement in a file points into the file.
 /// Does not own the text. Immutable, thread safe.
 class SourceText {
  public:
-  /// `statement` begins at byte `statement_offset` of `whole`.
-  SourceText(std::string_view whole, size_t statement_offset, std::string_view statement)
-      : whole_(whole), statement_(statement), statement_offset_(statement_offset) {}
+  /// `statement` begins at byte `statement_offset` of `whole`, which follows `lines_before` lines.
+  SourceText(std::string_view whole, size_t statement_offset, std::string_view statement, int lines_before = 0)
+      : whole_(whole), statement_(statement), statement_offset_(statement_offset), lines_before_(lines_before) {}
   explicit SourceText(std::string_view statement) : SourceText(statement, 0, statement) {}
 
+  std::string_view whole() const { return whole_; }
   std::string_view statement() const { return statement_; }
+  size_t statement_offset() const { return statement_offset_; }
 
   /// An error at byte `offset` of the statement; a negative offset (position unknown) gives the message alone.
   [[nodiscard]] arrow::Status Error(ErrorKind kind, int offset, std::string message) const;
@@ -52,6 +54,24 @@ class SourceText {
   const std::string_view whole_;
   const std::string_view statement_;
   const size_t statement_offset_;
+  const int lines_before_;
+};
+
+/// What errors of a running statement need of its text, when the text is gone: the lines that it stands in. A value.
+class StatementLines {
+ public:
+  StatementLines() = default;
+  explicit StatementLines(const SourceText& source);
+
+  /// As SourceText::Position, at the place that the error names (GetTextOffset); an error that names none stays as it is.
+  [[nodiscard]] arrow::Status Position(const arrow::Status& status) const;
+
+  int64_t bytes() const { return static_cast<int64_t>(lines_.size()); }
+
+ private:
+  std::string lines_;
+  size_t statement_offset_ = 0;
+  int lines_before_ = 0;
 };
 
 }  // namespace icebound::sql

@@ -57,6 +57,20 @@ TEST(SourceText, ShowsLinesOfTheWholeText) {
   EXPECT_EQ(GetErrorKind(status), ErrorKind::kInvalidInput);
 }
 
+TEST(StatementLines, ShowWhatTheWholeTextShowed) {
+  const std::string whole = "SELECT 1;\n  SELECT 2; SELECT x\n  / y FROM t; SELECT 4\n;SELECT 5";
+  const size_t begin = whole.find("SELECT x");
+  const SourceText source(whole, begin, std::string_view(whole).substr(begin, whole.find(" FROM t") + 7 - begin));
+  const StatementLines lines(source);
+  EXPECT_EQ(lines.bytes(), static_cast<int64_t>(std::string_view("  SELECT 2; SELECT x\n  / y FROM t; SELECT 4").size()));
+  for (int offset = 0; offset <= static_cast<int>(source.statement().size()); ++offset) {
+    const arrow::Status error = MakeError(ErrorKind::kExecution, "wrong");
+    EXPECT_EQ(lines.Position(AtTextOffset(error, offset)).message(), source.Position(error, offset).message()) << offset;
+  }
+  EXPECT_EQ(lines.Position(MakeError(ErrorKind::kExecution, "wrong")).message(), "wrong");
+  EXPECT_TRUE(lines.Position(arrow::Status::OK()).ok());
+}
+
 TEST(SourceText, AddsAPositionOnce) {
   const SourceText source("SELECT x");
   const arrow::Status first = source.Position(MakeError(ErrorKind::kNotFound, "gone"), 7);

@@ -136,6 +136,7 @@ class Planner {
                         ArgumentPlan* arguments) {
     ResultPlan result;
     result.kind = call.kind;
+    result.position = call.position;
     result.type = call.type;
     switch (call.kind) {
       case AggregateKind::kCountStar:
@@ -271,6 +272,7 @@ class Planner {
     source->calls.calls.push_back(std::move(logical));
     ResultPlan result;
     result.kind = call.kind;
+    result.position = call.position;
     result.type = call.type;
     result.bytes_form = BytesForm::kPacked;
     result.state =

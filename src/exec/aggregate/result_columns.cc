@@ -251,6 +251,35 @@ arrow::Result<std::shared_ptr<arrow::Array>> PackedColumn(const row::RowCodec& c
   return batch->column(0);
 }
 
+arrow::Status WriteResults(const GroupLayout& layout, const ResultPlan& plan, Rows rows, FixedColumn* column) {
+  const StatePlace& place = layout.states()[static_cast<size_t>(plan.state)];
+  switch (place.kind) {
+    case StateKind::kCount:
+      for (size_t i = 0; i < rows.size(); ++i) column->Set(i, LoadAs<int64_t>(rows[i] + place.offset));
+      break;
+    case StateKind::kSumInt:
+    case StateKind::kSumWide:
+    case StateKind::kSumDouble:
+      if (plan.kind == AggregateKind::kAvg) {
+        const StatePlace& count = layout.states()[static_cast<size_t>(plan.count_state)];
+        ARROW_RETURN_NOT_OK(WriteAverages(plan, place, count, rows, column));
+      } else {
+        ARROW_RETURN_NOT_OK(WriteSums(place, rows, column));
+      }
+      break;
+    case StateKind::kSumInterval:
+      ARROW_RETURN_NOT_OK(WriteIntervals(plan, place, rows, column));
+      break;
+    case StateKind::kMoments:
+      WriteMoments(plan.kind, place, rows, column);
+      break;
+    default:
+      WriteExtremes(place, rows, column);
+      break;
+  }
+  return arrow::Status::OK();
+}
+
 }  // namespace
 
 ResultColumns::~ResultColumns() = default;
@@ -283,30 +312,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> ResultColumns::Result(size_t index,
   if (plan.bytes_form == BytesForm::kText) return TextColumn(plan.type, place, rows, pool);
   if (plan.bytes_form != BytesForm::kNone) return PackedColumn(*codecs_[index], plan.bytes_form, place, rows, pool);
   ARROW_ASSIGN_OR_RAISE(FixedColumn column, FixedColumn::Make(plan.type, rows.size(), pool));
-  switch (place.kind) {
-    case StateKind::kCount:
-      for (size_t i = 0; i < rows.size(); ++i) column.Set(i, LoadAs<int64_t>(rows[i] + place.offset));
-      break;
-    case StateKind::kSumInt:
-    case StateKind::kSumWide:
-    case StateKind::kSumDouble:
-      if (plan.kind == AggregateKind::kAvg) {
-        const StatePlace& count = layout_.states()[static_cast<size_t>(plan.count_state)];
-        ARROW_RETURN_NOT_OK(WriteAverages(plan, place, count, rows, &column));
-      } else {
-        ARROW_RETURN_NOT_OK(WriteSums(place, rows, &column));
-      }
-      break;
-    case StateKind::kSumInterval:
-      ARROW_RETURN_NOT_OK(WriteIntervals(plan, place, rows, &column));
-      break;
-    case StateKind::kMoments:
-      WriteMoments(plan.kind, place, rows, &column);
-      break;
-    default:
-      WriteExtremes(place, rows, &column);
-      break;
-  }
+  ARROW_RETURN_NOT_OK(AtTextOffset(WriteResults(layout_, plan, rows, &column), plan.position.offset));
   return column.Finish();
 }
 

@@ -27,6 +27,7 @@ struct ResultPlan {
   int count_state = -1;    ///< averages
   int argument_scale = 0;  ///< averages of decimals
   BytesForm bytes_form = BytesForm::kNone;
+  expr::TextPosition position;  ///< of the call
 };
 
 /// Makes the columns. Immutable once made, hence thread safe.

@@ -17,8 +17,9 @@ constexpr int64_t kBytesSlack = 4;
 
 bool ReadFlag(const uint8_t* row) { return __atomic_load_n(row + kHeadBytes, __ATOMIC_RELAXED) != 0; }
 
-arrow::Status SecondMatchError() {
-  return MakeError(ErrorKind::kExecution, "more than one row returned by a subquery used as an expression");
+arrow::Status SecondMatchError(expr::TextPosition subquery) {
+  return AtTextOffset(MakeError(ErrorKind::kExecution, "more than one row returned by a subquery used as an expression"),
+                      subquery.offset);
 }
 
 }  // namespace
@@ -175,7 +176,7 @@ arrow::Status BlockMatcher::NotePair(int32_t probe_row, uint8_t* build_row) {
   if (plan_.rules.is_single) {
     const bool seen_before = build_side_ == kRightSide ? block_.matched[probe_row] != 0
                                                        : __atomic_exchange_n(build_row + kHeadBytes, 1, __ATOMIC_RELAXED) != 0;
-    if (seen_before) return SecondMatchError();
+    if (seen_before) return SecondMatchError(plan_.position);
   }
   block_.matched[probe_row] = 1;
   if (plan_.rules.HasFate(build_side_) && !ReadFlag(build_row)) __atomic_store_n(build_row + kHeadBytes, 1, __ATOMIC_RELAXED);

@@ -58,6 +58,7 @@ HashJoin::HashJoin(const HashJoinOptions& options, JoinRules rules)
   plan_.consumer = consumer_.get();
   plan_.budget = &budget_;
   plan_.residual = options.condition.residual;
+  plan_.position = options.condition.position;
   plan_.output_schema = options.output;
   plan_.build_side = options.build_left ? kLeftSide : kRightSide;
 }

@@ -32,6 +32,7 @@ struct JoinPlan {
   std::array<std::unique_ptr<JoinSide>, 2> sides;  // left, right
   std::vector<bool> null_safe;                     // of the keys, in the order of the sides
   expr::ExprPtr residual;                          // over L R; null: none
+  expr::TextPosition position;                     // of the subquery that the join stands for
   std::shared_ptr<arrow::Schema> pair_schema;      // L R
   std::shared_ptr<arrow::Schema> output_schema;
   int build_side = 1;

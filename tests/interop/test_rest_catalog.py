@@ -215,3 +215,12 @@ def test_wrong_credentials_are_refused_and_not_repeated(server):
     token = server.run("namespaces", credential="", properties=["token=wr0ng-token"])
     assert token.returncode == 2, token
     assert "401" in token.stderr and "wr0ng" not in token.stderr
+
+
+def test_tables_are_names_in_sql(server, name, table, run):
+    """Within the promise, libcurl and all."""
+    options = ["--catalog", "rest", "--property", f"uri={server.uri}", "--property", f"credential={server.credential}"]
+    done = run([*options, "sql", "--format", "json", f"SELECT sum(x) AS s, count(y) AS c FROM {name}.t"], limit_mib=32)
+    assert json.loads(done.stdout) == [{"s": "6", "c": 2}]
+    missing = run([*options, "sql", f"SELECT * FROM {name}.none"], check=False)
+    assert missing.exit_code == 2 and '"none"' in missing.stderr

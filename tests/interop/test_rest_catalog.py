@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A REST catalog of Iceberg's own Java code, opened by PyIceberg and by icebound. tests/servers/rest_server.sh starts it."""
 
+import contextlib
+import http.server
 import json
+import os
+import shutil
+import ssl
 import subprocess
+import threading
 import time
 
 import measure
@@ -224,3 +230,69 @@ def test_tables_are_names_in_sql(server, name, table, run):
     assert json.loads(done.stdout) == [{"s": "6", "c": 2}]
     missing = run([*options, "sql", f"SELECT * FROM {name}.none"], check=False)
     assert missing.exit_code == 2 and '"none"' in missing.stderr
+
+
+class EmptyCatalog(http.server.BaseHTTPRequestHandler):
+    """A catalog without namespaces."""
+
+    def do_GET(self):  # noqa: N802
+        self.server.targets.append(self.path)
+        body = b'{"defaults": {}, "overrides": {}, "namespaces": []}'
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@contextlib.contextmanager
+def empty_catalog(context=None):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), EmptyCatalog) as listening:
+        listening.targets = []
+        if context:
+            listening.socket = context.wrap_socket(listening.socket, server_side=True)
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        try:
+            yield listening
+        finally:
+            listening.shutdown()
+
+
+def namespaces(uri, *properties, **variables):
+    command = [str(PROBE), "rest", uri, "w", "namespaces"]
+    for setting in properties:
+        command += ["--property", setting]
+    environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")} | variables
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+
+
+def test_certificates_are_checked(tmp_path):
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl on this machine to make a certificate with")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+        check=True, capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with empty_catalog(context) as listening:
+        uri = f"https://localhost:{listening.server_port}"
+        stranger = namespaces(uri)
+        assert stranger.returncode == 1 and "certificate" in stranger.stderr, stranger
+        assert listening.targets == []
+        for known in (namespaces(uri, f"ssl.cabundle={certificate}"), namespaces(uri, REQUESTS_CA_BUNDLE=str(certificate))):
+            assert known.returncode == 0 and known.stdout == "[]\n", known
+        other_name = namespaces(f"https://127.0.0.1:{listening.server_port}", f"ssl.cabundle={certificate}")
+        assert other_name.returncode == 1 and "certificate" in other_name.stderr, other_name
+
+
+def test_proxies_of_the_environment_are_used():
+    with empty_catalog() as proxy:
+        done = namespaces("http://catalog.invalid/base", http_proxy=f"http://127.0.0.1:{proxy.server_port}")
+        assert done.returncode == 0, done
+        assert proxy.targets == ["http://catalog.invalid/base/v1/config?warehouse=w", "http://catalog.invalid/base/v1/namespaces"]

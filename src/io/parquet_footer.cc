@@ -335,6 +335,12 @@ arrow::Status ParquetFooter::BuildHead(const Layout& layout) {
       });
 }
 
+int64_t FooterPage::FirstRow(int row_group) const {
+  int64_t rows = first_row_;
+  for (int before = first_row_group_; before < row_group; ++before) rows += RowGroup(before)->num_rows();
+  return rows;
+}
+
 arrow::Result<std::shared_ptr<const FooterPage>> ParquetFooter::LoadPage(int row_group) {
   // Held while the page is read and built: the other threads most likely want the same one.
   std::lock_guard lock(mutex_);
@@ -365,7 +371,9 @@ arrow::Result<std::shared_ptr<const FooterPage>> ParquetFooter::LoadPage(int row
   if (metadata->num_row_groups() != count)
     return Corrupt(arrow::Status::Invalid("row groups ", place.first_row_group, " and following"));
 
-  auto page = std::make_shared<const FooterPage>(place.first_row_group, std::move(metadata), std::move(reservation));
+  int64_t first_row = 0;
+  for (auto before = pages_.begin(); before != std::prev(next); ++before) first_row += before->rows;
+  auto page = std::make_shared<const FooterPage>(place.first_row_group, first_row, std::move(metadata), std::move(reservation));
   latest_ = page;
   constexpr size_t kRecentPages = 8;
   recent_.push_front(page);

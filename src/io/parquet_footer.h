@@ -33,8 +33,12 @@ namespace icebound::io {
 /// Row groups [first_row_group, first_row_group + row_group_count) of a file as the Parquet library's objects. Immutable.
 class FooterPage {
  public:
-  FooterPage(int first_row_group, std::shared_ptr<parquet::FileMetaData> metadata, memory::Reservation reservation)
-      : first_row_group_(first_row_group), reservation_(std::move(reservation)), metadata_(std::move(metadata)) {}
+  FooterPage(int first_row_group, int64_t first_row, std::shared_ptr<parquet::FileMetaData> metadata,
+             memory::Reservation reservation)
+      : first_row_group_(first_row_group),
+        first_row_(first_row),
+        reservation_(std::move(reservation)),
+        metadata_(std::move(metadata)) {}
 
   int first_row_group() const { return first_row_group_; }
   int row_group_count() const { return metadata_->num_row_groups(); }
@@ -43,11 +47,14 @@ class FooterPage {
   std::unique_ptr<parquet::RowGroupMetaData> RowGroup(int row_group) const {
     return metadata_->RowGroup(row_group - first_row_group_);
   }
+  /// How many rows of the file come before this row group. May throw.
+  int64_t FirstRow(int row_group) const;
   /// A footer of this row group alone, which stands on its own. May throw.
   std::shared_ptr<parquet::FileMetaData> Subset(int row_group) const { return metadata_->Subset({row_group - first_row_group_}); }
 
  private:
   const int first_row_group_;
+  const int64_t first_row_;
   memory::Reservation reservation_;
   const std::shared_ptr<parquet::FileMetaData> metadata_;
 };

@@ -155,6 +155,11 @@ ParquetPruner::ParquetPruner(std::vector<expr::ExprPtr> filters, std::shared_ptr
     : filters_(std::move(filters)), schema_(std::move(schema)), columns_(std::move(columns)), footer_(std::move(footer)) {
   const parquet::SchemaDescriptor& descriptor = *footer_->head()->schema();
   for (const ColumnSource& column : columns_) {
+    // Where NULLs are filled, the file's bounds and counts are not the column's.
+    if (!column.is_stored() || column.constant != nullptr || column.first_row_number.has_value()) {
+      leaves_.push_back(-1);
+      continue;
+    }
     const parquet::schema::NodePtr& node = descriptor.group_node()->field(column.field_index);
     leaves_.push_back(node->is_primitive() && !node->is_repeated() ? descriptor.ColumnIndex(*node) : -1);
   }
@@ -172,6 +177,14 @@ std::shared_ptr<Scalar> ParquetPruner::Bound(int column, std::string_view encode
 expr::ColumnBounds ParquetPruner::BoundsOfChunk(const parquet::RowGroupMetaData& row_group, int column) const {
   expr::ColumnBounds bounds;
   const int leaf = LeafOf(column);
+  if (const ColumnSource& source = columns_[static_cast<size_t>(column)]; !source.is_stored() && source.constant != nullptr) {
+    bounds.value_count = row_group.num_rows();
+    bounds.null_count = source.constant->is_valid ? 0 : row_group.num_rows();
+    const Type::type id = source.constant->type->id();
+    // (Zeros and NaN of floats have an order of their own.)
+    if (source.constant->is_valid && !arrow::is_nested(id) && !arrow::is_floating(id)) bounds.min = bounds.max = source.constant;
+    return bounds;
+  }
   if (leaf < 0) return bounds;
   bounds.value_count = row_group.num_rows();
   const std::shared_ptr<parquet::EncodedStatistics> statistics = row_group.ColumnChunk(leaf)->encoded_statistics();

@@ -2,6 +2,7 @@
 #include "io/parquet_row_filter.h"
 
 #include <arrow/record_batch.h>
+#include <arrow/util/bit_util.h>
 
 #include <algorithm>
 #include <cstring>
@@ -69,7 +70,11 @@ arrow::Result<ParquetRowFilter::Predicate> ParquetRowFilter::Combine(const std::
 }
 
 ParquetWindowFilter::ParquetWindowFilter(std::shared_ptr<const ParquetRowFilter> filter, memory::MemoryConsumer* consumer)
-    : filter_(std::move(filter)), consumer_(consumer), probes_(filter_->probe_filters_.size()), positions_(consumer) {}
+    : filter_(std::move(filter)),
+      consumer_(consumer),
+      probes_(filter_->probe_filters_.size()),
+      positions_(consumer),
+      bitmap_(consumer) {}
 
 void ParquetWindowFilter::StartRowGroup() {
   tables_.clear();
@@ -131,10 +136,26 @@ void ParquetWindowFilter::Keep(const uint32_t* slots, const uint8_t* passes) {
   count_ = kept;
 }
 
+arrow::Status ParquetWindowFilter::Exclude(const Window& window) {
+  const int64_t bytes = arrow::bit_util::BytesForBits(window.rows);
+  if (bitmap_.size() < bytes) ARROW_RETURN_NOT_OK(bitmap_.Resize(bytes));
+  std::memset(bitmap_.data(), 0xff, static_cast<size_t>(bytes));
+  if (window.excluded_or_null->Clear(window.first_row, window.rows, bitmap_.data()) == 0) return arrow::Status::OK();
+  all_pass_ = false;
+  count_ = 0;
+  for (int64_t i = 0; i < window.rows; ++i) {
+    positions_[count_] = static_cast<int32_t>(i);
+    count_ += arrow::bit_util::GetBit(bitmap_.data(), i);
+  }
+  return arrow::Status::OK();
+}
+
 arrow::Status ParquetWindowFilter::Apply(const Window& window) {
   if (positions_.size() < window.rows) ARROW_RETURN_NOT_OK(positions_.Resize(window.rows));
   count_ = window.rows;
   all_pass_ = true;
+  if (window.excluded_or_null != nullptr) ARROW_RETURN_NOT_OK(Exclude(window));
+  if (count_ == 0) return arrow::Status::OK();
   std::vector<bool> rest(filter_->conjuncts_.size(), true);
   for (const int column : filter_->columns_) {
     FlatColumn* flat = window.flat_or_null(column);

@@ -2,6 +2,7 @@
 //
 // Which rows of a window of a row group pass a scan's filters, asked before the other columns are decoded.
 //
+//   0. Rows that the scan leaves out (excluded_rows.h) do not pass: no filter sees them.
 //   1. Conjuncts over one column that cannot fail are evaluated once for each value of its dictionary. Whether a row passes them
 //      is then one look into a table, by the row's index: no value is copied. NULL has its own place in the table.
 //   2. What is left (several columns, plain pages, conjuncts that can fail) is evaluated on the rows that are left, in the order
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "expr/expr.h"
+#include "io/excluded_rows.h"
 #include "io/flat/flat_column.h"
 #include "io/parquet_table.h"
 #include "memory/ledger_vector.h"
@@ -70,6 +72,8 @@ class ParquetWindowFilter {
   /// How the filter sees the window's columns.
   struct Window {
     int64_t rows = 0;
+    int64_t first_row = 0;  ///< in the file
+    const ExcludedRows* excluded_or_null = nullptr;
     int64_t rows_to_come = 0;  ///< of the row group: a larger dictionary is not worth evaluating
     /// The column with its window loaded; null when another reader has it.
     std::function<FlatColumn*(int column)> flat_or_null;
@@ -108,6 +112,7 @@ class ParquetWindowFilter {
   arrow::Status TestDictionary(const runtime::KeyTest& test, FlatColumn* flat, Probe* probe);
   arrow::Result<const Table*> TableOf(int column, FlatColumn* flat, int64_t rows_to_come);
   arrow::Result<const ParquetRowFilter::Predicate*> PredicateOf(const std::vector<bool>& chosen);
+  arrow::Status Exclude(const Window& window);
   void Keep(const uint32_t* slots, const uint8_t* passes);
   arrow::Status EvaluateRest(const ParquetRowFilter::Predicate& predicate, const Window& window);
 
@@ -117,6 +122,7 @@ class ParquetWindowFilter {
   std::vector<Probe> probes_;
   std::map<std::vector<bool>, ParquetRowFilter::Predicate> predicates_;
   memory::LedgerVector<int32_t> positions_;
+  memory::LedgerVector<uint8_t> bitmap_;  // of rows that are not excluded
   int64_t count_ = 0;
   bool all_pass_ = true;
 };

@@ -2,6 +2,7 @@
 #include "io/parquet_row_group_reader.h"
 
 #include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
 #include <arrow/compute/exec.h>
@@ -14,6 +15,7 @@
 
 #include "base/error.h"
 #include "io/batch_bytes.h"
+#include "io/column_mapping.h"
 #include "io/parquet_guard.h"
 
 namespace icebound::io {
@@ -32,6 +34,12 @@ void CollectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* l
   for (const parquet::arrow::SchemaField& child : field.children) CollectLeaves(child, leaves);
 }
 
+int64_t ScalarBytes(const arrow::Scalar& value) {
+  if (!arrow::is_base_binary_like(value.type->id())) return std::max(1, value.type->bit_width() / 8);
+  const auto& text = static_cast<const arrow::BaseBinaryScalar&>(value);
+  return int64_t{sizeof(int32_t)} + (text.is_valid ? text.value->size() : 0);
+}
+
 /// A page is wide when it is larger than this, and than this part of what a scan may hold.
 constexpr int64_t kMinWidePageBytes = 4 << 20;
 constexpr int64_t kWidePagePart = 16;
@@ -41,7 +49,7 @@ constexpr int64_t kWidePagePart = 16;
 template <typename Body>
 std::invoke_result_t<Body> ParquetRowGroupReader::Guard(const Column& column, Body&& body) const {
   return GuardParquet(
-      ErrorKind::kCorruptData, [&] { return Where(column.source.field_index); }, std::forward<Body>(body));
+      ErrorKind::kCorruptData, [&] { return Where(column); }, std::forward<Body>(body));
 }
 
 ParquetRowGroupReader::ParquetRowGroupReader(std::shared_ptr<ParquetFooter> footer, RowGroupReaderOptions options,
@@ -66,6 +74,9 @@ ParquetRowGroupReader::~ParquetRowGroupReader() {
 arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Make(std::shared_ptr<ParquetFooter> footer,
                                                                                   RowGroupReaderOptions options,
                                                                                   memory::MemoryConsumer* consumer) {
+  if (options.excluded != nullptr && options.filter == nullptr) {
+    ARROW_ASSIGN_OR_RAISE(options.filter, ParquetRowFilter::Make({}, {}, options.schema, 0));
+  }
   std::unique_ptr<ParquetRowGroupReader> reader(new ParquetRowGroupReader(std::move(footer), std::move(options), consumer));
   auto source = std::make_unique<ParquetRowGroupSource>(reader->footer_, consumer, &reader->wide_pass_);
   reader->source_ = source.get();
@@ -88,6 +99,7 @@ arrow::Result<std::unique_ptr<ParquetRowGroupReader>> ParquetRowGroupReader::Mak
   std::vector<int> leaves;
   for (const ColumnSource& column : reader->options_.columns) {
     reader->field_leaves_.emplace_back();
+    if (!column.is_stored()) continue;
     CollectLeaves(reader->file_reader_->manifest().schema_fields[column.field_index], &reader->field_leaves_.back());
     leaves.insert(leaves.end(), reader->field_leaves_.back().begin(), reader->field_leaves_.back().end());
   }
@@ -102,8 +114,9 @@ std::string ParquetRowGroupReader::Where() const {
                         : fmt::format("reading {}, row group {}", footer_->file().name(), row_group_);
 }
 
-std::string ParquetRowGroupReader::Where(int field_index) const {
-  return fmt::format("{}, column \"{}\"", Where(), footer_->schema()->field(field_index)->name());
+std::string ParquetRowGroupReader::Where(const Column& column) const {
+  if (!column.source.is_stored()) return Where();
+  return fmt::format("{}, column \"{}\"", Where(), footer_->schema()->field(column.source.field_index)->name());
 }
 
 // --- opening ----------------------------------------------------------------------------------------------------------------
@@ -125,6 +138,7 @@ arrow::Status ParquetRowGroupReader::Open(const FooterPage& page, int row_group,
       ErrorKind::kCorruptData, [&] { return Where(); },
       [&]() -> arrow::Status {
         source_->SetRowGroup(page, row_group_);
+        first_row_ = page.FirstRow(row_group_);
         const int leaves = footer_->head()->num_columns();
         if (source_->row_group().num_columns() != leaves) {
           return arrow::Status::Invalid("it has ", source_->row_group().num_columns(), " columns where the schema has ", leaves);
@@ -168,6 +182,7 @@ arrow::Result<bool> ParquetRowGroupReader::IsFlat(int index) const {
   const ColumnSource& source = options_.columns[index];
   const std::vector<int>& leaves = field_leaves_[index];
   if (left_to_arrow_[index] || source.as_dictionary || source.needs_cast || leaves.size() != 1) return false;
+  if (source.constant != nullptr || source.first_row_number.has_value()) return false;
   const arrow::DataType& type = *options_.schema->field(index)->type();
   if (!footer_->schema()->field(source.field_index)->type()->Equals(type)) return false;
   return FlatColumn::CanRead(*footer_->head()->schema()->Column(leaves.front()),
@@ -178,6 +193,12 @@ arrow::Status ParquetRowGroupReader::OpenColumn(int index) {
   Column& column = columns_[index];
   column.source = options_.columns[index];
   column.type = options_.schema->field(index)->type();
+  if (!column.source.is_stored()) {
+    if (column.source.first_row_number.has_value() && outputs_[index] == nullptr) {
+      outputs_[index] = std::make_unique<FlatOutput>(column.type, consumer_->pool());
+    }
+    return arrow::Status::OK();
+  }
   if (is_filtered_[index]) column.slots.emplace(consumer_);
   return Guard(column, [&]() -> arrow::Status {
     const int64_t rows = source_->row_group().num_rows();
@@ -317,14 +338,18 @@ arrow::Result<bool> ParquetRowGroupReader::TryWithLess(int64_t rows) {
 }
 
 bool ParquetRowGroupReader::IsBatchFull() const {
-  const bool is_one_window = filter_ == std::nullopt || wide_pass_.held() ||
-                             std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return !column.flat; });
+  const bool is_one_window =
+      filter_ == std::nullopt || wide_pass_.held() ||
+      std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return column.reader != nullptr; });
   return is_one_window || batch_rows_ * 2 >= options_.bounds.rows || BatchBytes() * 2 >= options_.bounds.bytes;
 }
 
 int64_t ParquetRowGroupReader::BatchBytes() const {
   int64_t bytes = 0;
   for (const auto& output : outputs_) bytes += output == nullptr ? 0 : output->bytes();
+  for (const ColumnSource& column : options_.columns) {
+    if (!column.is_stored() && column.constant != nullptr) bytes += batch_rows_ * ScalarBytes(*column.constant);
+  }
   for (const auto& piece : pieces_) {
     if (piece == nullptr) continue;
     for (const auto& chunk : piece->chunks()) bytes += HeldBytes(*chunk->data());
@@ -336,11 +361,16 @@ int64_t ParquetRowGroupReader::BatchBytes() const {
 arrow::Status ParquetRowGroupReader::Flush() {
   arrow::ChunkedArrayVector arrays;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (outputs_[i] == nullptr) {
+    const ColumnSource& source = options_.columns[i];
+    std::shared_ptr<arrow::Array> array;
+    if (outputs_[i] != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(array, outputs_[i]->Finish());
+    } else if (source.is_stored()) {
       arrays.push_back(pieces_[i]);
       continue;
+    } else {
+      ARROW_ASSIGN_OR_RAISE(array, arrow::MakeArrayFromScalar(*source.constant, batch_rows_, consumer_->pool()));
     }
-    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Array> array, outputs_[i]->Finish());
     arrays.push_back(std::make_shared<arrow::ChunkedArray>(std::move(array)));
   }
   pieces_.clear();
@@ -390,7 +420,7 @@ arrow::Result<int64_t> ParquetRowGroupReader::LoadFilterColumns(int64_t rows) {
     Column& column = columns_[static_cast<size_t>(index)];
     if (column.flat != nullptr) {
       ARROW_RETURN_NOT_OK(Guard(column, [&] { return column.flat->Load(row_, rows, &*column.slots); }));
-    } else {
+    } else if (column.reader != nullptr) {
       ARROW_ASSIGN_OR_RAISE(column.window, DecodeColumn(&column, rows));
     }
   }
@@ -400,6 +430,8 @@ arrow::Result<int64_t> ParquetRowGroupReader::LoadFilterColumns(int64_t rows) {
 arrow::Status ParquetRowGroupReader::ApplyFilter(int64_t rows) {
   ParquetWindowFilter::Window window;
   window.rows = rows;
+  window.first_row = first_row_ + row_;
+  window.excluded_or_null = options_.excluded.get();
   window.rows_to_come = CountRows(RowsToCome());
   window.flat_or_null = [this](int index) { return columns_[static_cast<size_t>(index)].flat.get(); };
   window.values = [this](int index, const int32_t* positions, int64_t count) { return FilterValues(index, positions, count); };
@@ -415,6 +447,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> ParquetRowGroupReader::FilterValues
       ARROW_RETURN_NOT_OK(column.flat->Append(positions, count, 0, &output));
       return output.Finish();
     }
+    if (column.reader == nullptr) return MakeValues(column.source, positions, count);
     ARROW_ASSIGN_OR_RAISE(const arrow::Datum taken, Take(column.window, positions, count));
     const arrow::ArrayVector& chunks = taken.chunked_array()->chunks();
     return chunks.size() == 1 ? chunks.front() : arrow::Concatenate(chunks, consumer_->pool());
@@ -431,6 +464,11 @@ arrow::Status ParquetRowGroupReader::AppendColumns(int64_t rows, const int32_t* 
         if (is_filtered_[i]) return column.flat->Append(positions, count, 0, outputs_[i].get());
         return AppendFlat(&column, rows, positions, count, outputs_[i].get());
       }));
+      continue;
+    }
+    if (column.reader == nullptr) {
+      if (outputs_[i] == nullptr) continue;  // a constant
+      ARROW_RETURN_NOT_OK(AppendRowNumbers(*column.source.first_row_number, positions, count, outputs_[i].get()));
       continue;
     }
     std::shared_ptr<arrow::ChunkedArray> values = std::move(column.window);
@@ -469,8 +507,41 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ParquetRowGroupReader::Decod
   return Guard(*column, [&]() -> arrow::Result<std::shared_ptr<arrow::ChunkedArray>> {
     ARROW_RETURN_NOT_OK(SkipTo(column, row_));
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ChunkedArray> values, ReadRows(column, rows));
-    return Convert(*column, std::move(values));
+    ARROW_ASSIGN_OR_RAISE(values, Convert(*column, std::move(values)));
+    return FillNulls(column->source, std::move(values));
   });
+}
+
+// --- what the file does not have ----------------------------------------------------------------------------------------------
+
+arrow::Status ParquetRowGroupReader::AppendRowNumbers(int64_t first, const int32_t* positions, int64_t count,
+                                                      FlatOutput* output) const {
+  ARROW_RETURN_NOT_OK(output->Reserve(count));
+  first += first_row_ + row_;
+  auto* numbers = reinterpret_cast<int64_t*>(output->values_end());
+  for (int64_t i = 0; i < count; ++i) numbers[i] = first + (positions == nullptr ? i : positions[i]);
+  output->Advance(count);
+  return arrow::Status::OK();
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> ParquetRowGroupReader::MakeValues(const ColumnSource& source,
+                                                                               const int32_t* positions, int64_t count) {
+  if (!source.first_row_number.has_value()) return arrow::MakeArrayFromScalar(*source.constant, count, consumer_->pool());
+  FlatOutput output(arrow::int64(), consumer_->pool());
+  ARROW_RETURN_NOT_OK(AppendRowNumbers(*source.first_row_number, positions, count, &output));
+  return output.Finish();
+}
+
+arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ParquetRowGroupReader::FillNulls(
+    const ColumnSource& source, std::shared_ptr<arrow::ChunkedArray> values) {
+  if ((source.constant == nullptr && !source.first_row_number.has_value()) || values->null_count() == 0) return values;
+  ARROW_ASSIGN_OR_RAISE(const auto stored, arrow::Concatenate(values->chunks(), consumer_->pool()));
+  ARROW_ASSIGN_OR_RAISE(const auto made, MakeValues(source, nullptr, stored->length()));
+  arrow::compute::ExecContext context(consumer_->pool());
+  context.set_use_threads(false);
+  ARROW_ASSIGN_OR_RAISE(const arrow::Datum filled,
+                        arrow::compute::CallFunction("coalesce", std::vector<arrow::Datum>{stored, made}, &context));
+  return std::make_shared<arrow::ChunkedArray>(filled.make_array());
 }
 
 arrow::Result<arrow::Datum> ParquetRowGroupReader::Take(const arrow::Datum& values, const int32_t* positions,
@@ -513,10 +584,17 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ParquetRowGroupReader::ReadR
 
 arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ParquetRowGroupReader::Convert(
     const Column& column, std::shared_ptr<arrow::ChunkedArray> values) const {
+  arrow::compute::ExecContext context(consumer_->pool());
+  context.set_use_threads(false);
+  if (column.source.mapping != nullptr) {
+    arrow::ArrayVector chunks;
+    for (const auto& chunk : values->chunks()) {
+      ARROW_ASSIGN_OR_RAISE(chunks.emplace_back(), MapValues(chunk, *column.source.mapping, &context));
+    }
+    return arrow::ChunkedArray::Make(std::move(chunks), column.type);
+  }
   if (values->type()->Equals(*column.type)) return values;
   if (column.source.needs_cast) {
-    arrow::compute::ExecContext context(consumer_->pool());
-    context.set_use_threads(false);
     ARROW_ASSIGN_OR_RAISE(const arrow::Datum cast,
                           arrow::compute::Cast(values, column.type, arrow::compute::CastOptions::Safe(), &context));
     return cast.chunked_array();

@@ -7,6 +7,7 @@
 //     1. the filter's columns are loaded, and the filter says which rows pass (parquet_row_filter.h);
 //     2. of the other columns only the values of these rows are decoded. Where no row passes, nothing is: rows are skipped when
 //        the next ones are wanted, pages without being decompressed.
+// Columns that the file does not have (a constant, the number of the row) are made when a batch is.
 //   batch    the rows that passed in as many windows as it takes to fill half of one, or all of the only window
 //
 // Flat columns of the usual encodings are decoded by flat/flat_column.h, the others by Arrow's column readers; a batch with one
@@ -31,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include "io/excluded_rows.h"
 #include "io/flat/flat_column.h"
 #include "io/flat/flat_output.h"
 #include "io/parquet_footer.h"
@@ -56,6 +58,7 @@ struct RowGroupReaderOptions {
   int64_t read_ahead_bytes = int64_t{4} << 20;     ///< of a remote file: blocks being used and fetched, all columns together
   WidePageGate* wide_gate = nullptr;               ///< outlives the reader; null: there is no other stream
   std::shared_ptr<const ParquetRowFilter> filter;  ///< null: all rows come
+  std::shared_ptr<const ExcludedRows> excluded;    ///< but these; null: none
   const runtime::CancellationToken* cancellation_or_null = nullptr;  ///< looked at when the filter lets nothing through for long
 };
 
@@ -79,10 +82,10 @@ class ParquetRowGroupReader {
  private:
   struct Column {
     ColumnSource source;
-    std::shared_ptr<arrow::DataType> type;  // of the batch
-    std::unique_ptr<FlatColumn> flat;       // or
-    std::unique_ptr<parquet::arrow::ColumnReader> reader;
-    RowRanges segments;  // rows the reader's stream holds
+    std::shared_ptr<arrow::DataType> type;                 // of the batch
+    std::unique_ptr<FlatColumn> flat;                      // or
+    std::unique_ptr<parquet::arrow::ColumnReader> reader;  // or neither: the file does not have it
+    RowRanges segments;                                    // rows the reader's stream holds
     size_t segment = 0;
     int64_t row = 0;                              // the next one it delivers
     std::optional<FlatSlots> slots;               // of a column that the filter reads
@@ -113,6 +116,11 @@ class ParquetRowGroupReader {
   arrow::Result<std::shared_ptr<arrow::ChunkedArray>> ReadRows(Column* column, int64_t rows);
   arrow::Result<std::shared_ptr<arrow::ChunkedArray>> Convert(const Column& column,
                                                               std::shared_ptr<arrow::ChunkedArray> values) const;
+  /// Values of a column that the file does not have: of these rows of the window (all when `positions` is null).
+  arrow::Result<std::shared_ptr<arrow::Array>> MakeValues(const ColumnSource& source, const int32_t* positions, int64_t count);
+  arrow::Status AppendRowNumbers(int64_t first, const int32_t* positions, int64_t count, FlatOutput* output) const;
+  arrow::Result<std::shared_ptr<arrow::ChunkedArray>> FillNulls(const ColumnSource& source,
+                                                                std::shared_ptr<arrow::ChunkedArray> values);
   arrow::Result<arrow::Datum> Take(const arrow::Datum& values, const int32_t* positions, int64_t count) const;
 
   /// After a failure: true when the window is worth another try.
@@ -129,7 +137,7 @@ class ParquetRowGroupReader {
   template <typename Body>
   std::invoke_result_t<Body> Guard(const Column& column, Body&& body) const;
   std::string Where() const;
-  std::string Where(int field_index) const;
+  std::string Where(const Column& column) const;
 
   const std::shared_ptr<ParquetFooter> footer_;
   const RowGroupReaderOptions options_;
@@ -143,6 +151,7 @@ class ParquetRowGroupReader {
   std::vector<bool> is_filtered_;               // the filter reads it
 
   int row_group_ = -1;
+  int64_t first_row_ = 0;  // of the row group, in the file
   RowRanges ranges_;
   size_t range_ = 0;
   int64_t row_ = 0;  // the next wanted row

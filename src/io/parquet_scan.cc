@@ -32,12 +32,6 @@ constexpr int64_t kMinRemotePieceRows = 1'000'000;
 /// Morsels a stream, at least, so that none waits long for another.
 constexpr int64_t kMorselsPerStream = 2;
 
-std::shared_ptr<arrow::Schema> Project(const arrow::Schema& schema, const std::vector<int>& projection) {
-  arrow::FieldVector fields;
-  for (const int column : projection) fields.push_back(schema.field(column));
-  return arrow::schema(std::move(fields));
-}
-
 /// Reads morsels until there are none.
 class ParquetStream final : public runtime::BatchStream {
  public:
@@ -88,6 +82,7 @@ class ParquetStream final : public runtime::BatchStream {
                                     .read_ahead_bytes = scan_->ReadAheadBytes(),
                                     .wide_gate = scan_->wide_gate_or_null(),
                                     .filter = scan_->filter_or_null(),
+                                    .excluded = file_->excluded,
                                     .cancellation_or_null = &scan_->context()->cancellation};
       ARROW_ASSIGN_OR_RAISE(reader_, ParquetRowGroupReader::Make(file_->footer, std::move(options), scan_->consumer()));
     }
@@ -155,46 +150,34 @@ class ParquetSource final : public runtime::StreamSource {
 
 }  // namespace
 
-ParquetScan::ParquetScan(std::shared_ptr<const ParquetTable> table, ParquetScanRequest request, runtime::QueryContext* context)
-    : table_(std::move(table)),
-      request_(std::move(request)),
+ParquetScan::ParquetScan(ParquetScanOptions options, runtime::QueryContext* context)
+    : options_(std::move(options)),
       context_(context),
-      schema_(Project(*table_->schema(), request_.projection)),
-      consumer_(context->ledger.AddConsumer("scan " + table_->location_.text)),
+      consumer_(context->ledger.AddConsumer("scan " + options_.name)),
       pieces_(PiecesPerRowGroup()) {
   if (const int streams = MaxStreams(); streams > 1) {
     const int64_t wide_bytes = std::max(kMinWidePageBytes, context_->ledger.granted_bytes() / (kWidePagePart * streams));
     wide_gate_ = std::make_unique<WidePageGate>(wide_bytes, &context_->cancellation);
   }
-  context_->metrics.input_rows_total.fetch_add(table_->rows(), std::memory_order_relaxed);
+  context_->metrics.input_rows_total.fetch_add(options_.rows, std::memory_order_relaxed);
 }
 
-arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetScan::Make(std::shared_ptr<const ParquetTable> table,
-                                                                        ParquetScanRequest request,
+arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetScan::Make(ParquetScanOptions options,
                                                                         runtime::QueryContext* context) {
-  for (const int column : request.projection) {
-    if (column < 0 || column >= table->schema()->num_fields()) {
-      return MakeError(ErrorKind::kInternal, "scan of {}: column {} of {}", table->location_.text, column,
-                       table->schema()->num_fields());
-    }
-  }
-  std::shared_ptr<ParquetScan> scan(new ParquetScan(std::move(table), std::move(request), context));
-  const ParquetScanRequest& asked = scan->request_;
+  std::shared_ptr<ParquetScan> scan(new ParquetScan(std::move(options), context));
+  const ParquetScanOptions& asked = scan->options_;
   if (!asked.filters.empty() || !asked.probe_filters.empty()) {
     ARROW_ASSIGN_OR_RAISE(scan->filter_,
-                          ParquetRowFilter::Make(asked.filters, asked.probe_filters, scan->schema_, context->statement_time_us));
+                          ParquetRowFilter::Make(asked.filters, asked.probe_filters, asked.schema, context->statement_time_us));
   }
   return std::make_unique<ParquetSource>(std::move(scan));
 }
 
 int ParquetScan::PiecesPerRowGroup() const {
   const int64_t wanted = kMorselsPerStream * context_->threads;
-  if (request_.ordered || context_->threads == 1 || table_->row_groups() >= wanted) return 1;
-  for (const int column : request_.projection) {
-    if (!table_->shape_.column_splits[static_cast<size_t>(column)]) return 1;
-  }
-  const int64_t piece_rows = table_->location_.is_local ? kMinPieceRows : kMinRemotePieceRows;
-  return static_cast<int>(std::clamp<int64_t>(table_->shape_.rows / piece_rows, 1, wanted));
+  if (options_.ordered || context_->threads == 1 || options_.row_groups >= wanted || !options_.splits) return 1;
+  const int64_t piece_rows = options_.is_local ? kMinPieceRows : kMinRemotePieceRows;
+  return static_cast<int>(std::clamp<int64_t>(options_.row_group_rows / piece_rows, 1, wanted));
 }
 
 int64_t ParquetScan::ReadAheadBytes() const {
@@ -202,16 +185,11 @@ int64_t ParquetScan::ReadAheadBytes() const {
 }
 
 int ParquetScan::MaxStreams() const {
-  if (request_.ordered) return 1;
-  const bool is_local = table_->location_.is_local;
-  int64_t stream_bytes = 2 * context_->batch_bytes + (is_local ? 0 : ReadAheadBytes());
-  for (const int column : request_.projection) {
-    stream_bytes += table_->shape_.column_bytes[static_cast<size_t>(column)];
-    if (is_local) stream_bytes += table_->shape_.compressed_bytes[static_cast<size_t>(column)];
-  }
+  if (options_.ordered) return 1;
+  const int64_t stream_bytes = 2 * context_->batch_bytes + (options_.is_local ? 0 : ReadAheadBytes()) + options_.column_bytes;
   const double share_bytes = kShareOfGrants * static_cast<double>(context_->ledger.granted_bytes());
   const int64_t by_memory = static_cast<int64_t>(share_bytes / static_cast<double>(stream_bytes));
-  const int64_t morsels = request_.projection.empty() ? table_->file_count() : table_->row_groups() * pieces_;
+  const int64_t morsels = schema()->num_fields() == 0 ? options_.file_count : options_.row_groups * pieces_;
   return static_cast<int>(std::max<int64_t>(1, std::min({int64_t{context_->threads}, morsels, by_memory})));
 }
 
@@ -227,7 +205,7 @@ void ParquetScan::Deliver(int64_t rows, int64_t read_rows) {
 void ParquetScan::Prune(int64_t rows) { context_->metrics.input_rows_total.fetch_sub(rows, std::memory_order_relaxed); }
 
 bool ParquetScan::LimitReached() const {
-  return request_.limit.has_value() && delivered_rows_.load(std::memory_order_relaxed) >= *request_.limit;
+  return options_.limit.has_value() && delivered_rows_.load(std::memory_order_relaxed) >= *options_.limit;
 }
 
 arrow::Result<std::optional<ScanMorsel>> ParquetScan::NextMorsel() {
@@ -240,53 +218,52 @@ arrow::Result<std::optional<ScanMorsel>> ParquetScan::NextMorsel() {
       if (file->next_row_group >= file->footer->row_groups()) open_files_.pop_front();
       return morsel;
     }
-    if (next_file_ == table_->file_count()) {
+    if (no_files_left_) {
       if (files_opening_ == 0) break;
       // Another stream opens the last file; its row groups are for this one too.
       file_opened_.wait(lock);
       continue;
     }
-    // The file is claimed under the lock and opened outside it: opening one in a remote store takes a while, and others can open
-    // the next.
-    const int64_t index = next_file_++;
+    // A file is opened outside the lock: opening one in a remote store takes a while, and others can open the next.
     ++files_opening_;
     lock.unlock();
-    arrow::Result<std::shared_ptr<ScanFile>> opened = OpenFile(index);
+    arrow::Result<std::shared_ptr<ScanFile>> opened = OpenNextFile();
     lock.lock();
     --files_opening_;
     file_opened_.notify_all();
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<ScanFile> file, std::move(opened));
-    if (request_.projection.empty()) return ScanMorsel{.file = file, .counted_rows = file->footer->rows()};
-    if (file->footer->row_groups() > 0) open_files_.push_back(std::move(file));
+    if (file == nullptr) {
+      no_files_left_ = true;
+    } else if (schema()->num_fields() == 0) {
+      const int64_t rows = file->footer->rows();
+      return ScanMorsel{.file = file, .counted_rows = file->excluded == nullptr ? rows : rows - file->excluded->Count(rows)};
+    } else if (file->footer->row_groups() > 0) {
+      open_files_.push_back(std::move(file));
+    }
   }
   return std::nullopt;
 }
 
-arrow::Result<std::shared_ptr<ScanFile>> ParquetScan::OpenFile(int64_t index) const {
-  const FileVersion version = table_->listing_->version(index);
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<InputFile> input, InputFile::Open(table_->location_, table_->listing_->path(index),
-                                                                          &version, &context_->metrics.input_bytes));
-  auto file = std::make_shared<ScanFile>();
-  ARROW_ASSIGN_OR_RAISE(file->footer, ParquetFooter::Read(std::move(input), consumer_.get()));
-  ARROW_ASSIGN_OR_RAISE(
-      const std::vector<ColumnSource> columns,
-      MatchColumns(*table_->schema(), table_->first_file_, *file->footer->schema(), file->footer->file().name()));
-  for (const int column : request_.projection) file->columns.push_back(columns[static_cast<size_t>(column)]);
+arrow::Result<std::shared_ptr<ScanFile>> ParquetScan::OpenNextFile() {
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<ScanFile> file, options_.files->Next(consumer_.get()));
+  if (file == nullptr) return file;
   ARROW_ASSIGN_OR_RAISE(std::vector<expr::ExprPtr> filters, PruningFilters());
-  if (!filters.empty()) file->pruner = std::make_unique<ParquetPruner>(std::move(filters), schema_, file->columns, file->footer);
+  if (!filters.empty()) {
+    file->pruner = std::make_unique<ParquetPruner>(std::move(filters), schema(), file->columns, file->footer);
+  }
   return file;
 }
 
 /// The filters, and the bounds of keys of joins whose other side is complete.
 arrow::Result<std::vector<expr::ExprPtr>> ParquetScan::PruningFilters() const {
-  std::vector<expr::ExprPtr> filters = request_.filters;
-  for (const ParquetProbeFilter& probe : request_.probe_filters) {
+  std::vector<expr::ExprPtr> filters = options_.filters;
+  for (const ParquetProbeFilter& probe : options_.probe_filters) {
     const runtime::KeyTest* test = probe.filter->test_or_null();
     for (size_t key = 0; test != nullptr && key < probe.columns.size(); ++key) {
       const std::optional<runtime::KeyBounds> bounds = test->BoundsOf(key);
       if (!bounds.has_value()) continue;
       const int column = probe.columns[key];
-      const std::shared_ptr<arrow::Field>& field = schema_->field(column);
+      const std::shared_ptr<arrow::Field>& field = schema()->field(column);
       for (const auto& [comparison, bound] : {std::pair(">=", bounds->least), std::pair("<=", bounds->greatest)}) {
         ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Scalar> value, arrow::MakeScalar(field->type(), bound));
         ARROW_ASSIGN_OR_RAISE(filters.emplace_back(), expr::MakeCall(comparison, {expr::MakeColumn(column, *field),

@@ -9,10 +9,13 @@
 #pragma once
 
 #include <arrow/result.h>
+#include <arrow/scalar.h>
 #include <arrow/type.h>
 #include <parquet/properties.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,11 +39,18 @@ arrow::Result<std::string> PlainStoredSchema(std::string_view encoded, arrow::Me
 /// wrap the years before 1678 and after 2262, which writers of INT96 use).
 parquet::ArrowReaderProperties ReadProperties(arrow::MemoryPool* pool);
 
+struct ValueMapping;
+
 /// How a file delivers one column of the table.
 struct ColumnSource {
-  int field_index = -1;        ///< of the file's schema
+  int field_index = -1;        ///< of the file's schema; -1: it has no such column, and one of the last two says what it is
   bool as_dictionary = false;  ///< the table wants a dictionary of the file's values
   bool needs_cast = false;     ///< the file's type is narrower: widen losslessly
+  std::shared_ptr<const ValueMapping> mapping = nullptr;   ///< of a nested column that is to be rebuilt (column_mapping.h)
+  std::shared_ptr<arrow::Scalar> constant = nullptr;       ///< the value of every row, or of those that are NULL in the file
+  std::optional<int64_t> first_row_number = std::nullopt;  ///< likewise: this and how many rows of the file come before
+
+  bool is_stored() const { return field_index >= 0; }
 };
 
 /// Maps every column of `table` to a field of `file` by name (the k-th column of a repeated name to its k-th). A missing or extra

@@ -4,6 +4,7 @@
 #include <parquet/schema.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/error.h"
 #include "io/parquet_footer.h"
@@ -17,27 +18,6 @@ namespace {
 /// Footers read at once to know a table's rows exactly. More files than this and the first one speaks for all: planning must not
 /// take a request for every file of a large directory.
 constexpr int64_t kCountedFiles = 16;
-
-/// No writer in use makes larger pages on purpose; larger chunks are read a page at a time.
-constexpr int64_t kTypicalPageBytes = int64_t{1} << 20;
-
-void AddLeaves(const parquet::schema::Node& node, const parquet::SchemaDescriptor& descriptor, std::vector<int>* leaves) {
-  if (node.is_primitive()) {
-    leaves->push_back(descriptor.ColumnIndex(node));
-    return;
-  }
-  const auto& group = static_cast<const parquet::schema::GroupNode&>(node);
-  for (int i = 0; i < group.field_count(); ++i) AddLeaves(*group.field(i), descriptor, leaves);
-}
-
-/// A page and its dictionary (which together are no more than the chunk), and buffers. Where one value is wider than a page ought
-/// to be, it is held as page (two, for a moment), as value and in the batch.
-int64_t LeafBytes(const parquet::ColumnChunkMetaData& chunk) {
-  const int64_t pages = chunk.has_dictionary_page() ? 2 : 1;
-  const int64_t page_bytes = std::clamp<int64_t>(chunk.total_uncompressed_size(), 0, pages * kTypicalPageBytes);
-  const int64_t value_bytes = chunk.total_uncompressed_size() / std::max<int64_t>(1, chunk.num_values());
-  return std::max(page_bytes, 4 * value_bytes) + (int64_t{64} << 10);
-}
 
 /// Large enough for every category, flag and code; small enough to go along with every batch.
 constexpr int64_t kSmallDictionaryBytes = 64 << 10;
@@ -68,27 +48,6 @@ std::shared_ptr<arrow::Schema> WithDictionaries(const arrow::Schema& schema, con
   return arrow::schema(std::move(fields), schema.metadata());
 }
 
-ParquetMorselShape ShapeOf(const ParquetFooter& footer, const parquet::RowGroupMetaData& row_group) {
-  ParquetMorselShape shape{.rows = row_group.num_rows()};
-  const parquet::SchemaDescriptor& descriptor = *footer.head()->schema();
-  for (int i = 0; i < descriptor.group_node()->field_count(); ++i) {
-    std::vector<int> leaves;
-    AddLeaves(*descriptor.group_node()->field(i), descriptor, &leaves);
-    int64_t bytes = 0, compressed_bytes = 0;
-    bool splits = leaves.size() == 1;
-    for (const int leaf : leaves) {
-      const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = row_group.ColumnChunk(leaf);
-      bytes += LeafBytes(*chunk);
-      compressed_bytes += std::clamp<int64_t>(chunk->total_compressed_size(), 0, kTypicalPageBytes);
-      splits = splits && chunk->GetOffsetIndexLocation().has_value();
-    }
-    shape.column_bytes.push_back(bytes);
-    shape.compressed_bytes.push_back(compressed_bytes);
-    shape.column_splits.push_back(splits);
-  }
-  return shape;
-}
-
 }  // namespace
 
 ParquetTable::ParquetTable(Location location, memory::MemoryLedger* ledger)
@@ -116,20 +75,18 @@ arrow::Status ParquetTable::ReadFooters(const ParquetTableOptions& options) {
       schema_ = footer->schema();
       first_file_ = footer->file().name();
       if (options.expected_schema != nullptr) ARROW_RETURN_NOT_OK(CheckExpected(*options.expected_schema));
-      const auto columns = static_cast<size_t>(schema_->num_fields());
-      shape_ = {.column_bytes = std::vector<int64_t>(columns, 0),
-                .compressed_bytes = std::vector<int64_t>(columns, 0),
-                .column_splits = std::vector<bool>(columns, false)};
     } else {
       // Two schemas under one name are the user's mistake: say so before anything runs.
       ARROW_RETURN_NOT_OK(MatchColumns(*schema_, first_file_, *footer->schema(), footer->file().name()).status());
     }
-    if (shape_.rows == 0 && footer->row_groups() > 0) {
+    if (shape_.rows == 0) {
+      // Of another file than the first, the shape is that of its own columns: about the same, in about the same order.
+      ARROW_ASSIGN_OR_RAISE(shape_, FirstMorselShape(footer.get()));
+    }
+    if (options.keep_dictionaries && i == 0 && footer->row_groups() > 0) {
       ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const FooterPage> page, footer->LoadPage(0));
       ARROW_RETURN_NOT_OK(GuardParquet(ErrorKind::kCorruptData, "footer of " + footer->file().name(), [&]() -> arrow::Status {
-        const std::unique_ptr<parquet::RowGroupMetaData> row_group = page->RowGroup(0);
-        shape_ = ShapeOf(*footer, *row_group);
-        if (options.keep_dictionaries && i == 0) schema_ = WithDictionaries(*schema_, *footer->head()->schema(), *row_group);
+        schema_ = WithDictionaries(*schema_, *footer->head()->schema(), *page->RowGroup(0));
         return arrow::Status::OK();
       }));
     }
@@ -171,9 +128,60 @@ std::string ParquetTable::Describe() const {
                      rows_are_exact_ ? "" : "about ", row_groups_, row_groups_ == 1 ? "" : "s");
 }
 
+/// The table's files for one scan. Thread safe.
+class ParquetTable::Files final : public ScanFileSource {
+ public:
+  Files(std::shared_ptr<const ParquetTable> table, std::vector<int> projection, runtime::QueryContext* context)
+      : table_(std::move(table)), projection_(std::move(projection)), context_(context) {}
+
+  arrow::Result<std::shared_ptr<ScanFile>> Next(memory::MemoryConsumer* consumer) override {
+    const int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
+    if (index >= table_->file_count()) return nullptr;
+    const FileVersion version = table_->listing_->version(index);
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<InputFile> input, InputFile::Open(table_->location_, table_->listing_->path(index),
+                                                                            &version, &context_->metrics.input_bytes));
+    auto file = std::make_shared<ScanFile>();
+    ARROW_ASSIGN_OR_RAISE(file->footer, ParquetFooter::Read(std::move(input), consumer));
+    ARROW_ASSIGN_OR_RAISE(
+        const std::vector<ColumnSource> columns,
+        MatchColumns(*table_->schema(), table_->first_file_, *file->footer->schema(), file->footer->file().name()));
+    for (const int column : projection_) file->columns.push_back(columns[static_cast<size_t>(column)]);
+    return file;
+  }
+
+ private:
+  const std::shared_ptr<const ParquetTable> table_;
+  const std::vector<int> projection_;
+  runtime::QueryContext* const context_;
+  std::atomic<int64_t> next_{0};
+};
+
 arrow::Result<std::unique_ptr<runtime::StreamSource>> ParquetTable::Scan(ParquetScanRequest request,
                                                                          runtime::QueryContext* context) const {
-  return ParquetScan::Make(shared_from_this(), std::move(request), context);
+  ParquetScanOptions options{.name = location_.text,
+                             .filters = std::move(request.filters),
+                             .probe_filters = std::move(request.probe_filters),
+                             .limit = request.limit,
+                             .ordered = request.ordered,
+                             .files = std::make_unique<Files>(shared_from_this(), request.projection, context),
+                             .is_local = location_.is_local,
+                             .rows = rows_,
+                             .file_count = file_count(),
+                             .row_groups = row_groups_,
+                             .row_group_rows = shape_.rows,
+                             .splits = true};
+  arrow::FieldVector fields;
+  for (const int column : request.projection) {
+    if (column < 0 || column >= schema_->num_fields()) {
+      return MakeError(ErrorKind::kInternal, "scan of {}: column {} of {}", location_.text, column, schema_->num_fields());
+    }
+    fields.push_back(schema_->field(column));
+    const auto i = static_cast<size_t>(column);
+    options.splits = options.splits && shape_.column_splits[i];
+    options.column_bytes += shape_.column_bytes[i] + (location_.is_local ? shape_.compressed_bytes[i] : 0);
+  }
+  options.schema = arrow::schema(std::move(fields));
+  return ParquetScan::Make(std::move(options), context);
 }
 
 }  // namespace icebound::io

@@ -26,6 +26,7 @@
 #include "expr/expr.h"
 #include "io/file_listing.h"
 #include "io/file_systems.h"
+#include "io/parquet_morsel_shape.h"
 #include "io/parquet_statistics.h"
 #include "memory/memory_ledger.h"
 #include "runtime/batch_stream.h"
@@ -61,14 +62,6 @@ struct ParquetTableOptions {
   bool keep_dictionaries = false;
 };
 
-/// What the first row group of the table promises about memory and work.
-struct ParquetMorselShape {
-  int64_t rows = 0;
-  std::vector<int64_t> column_bytes;      ///< decoding one of the table's columns holds about this much at a time,
-  std::vector<int64_t> compressed_bytes;  ///< and this much of compressed pages, when it has no budget for them
-  std::vector<bool> column_splits;        ///< its pages can be found by row: flat, with an offset index
-};
-
 /// Immutable, thread safe. It holds no file open. The ledger outlives it.
 class ParquetTable : public std::enable_shared_from_this<ParquetTable> {
  public:
@@ -94,7 +87,7 @@ class ParquetTable : public std::enable_shared_from_this<ParquetTable> {
   arrow::Result<std::unique_ptr<runtime::StreamSource>> Scan(ParquetScanRequest request, runtime::QueryContext* context) const;
 
  private:
-  friend class ParquetScan;
+  class Files;
 
   ParquetTable(Location location, memory::MemoryLedger* ledger);
   arrow::Status ReadFooters(const ParquetTableOptions& options);

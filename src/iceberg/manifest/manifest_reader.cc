@@ -22,6 +22,19 @@ arrow::Result<std::optional<int32_t>> HeaderNumber(const avro::RecordReader& rec
   return std::optional<int32_t>(number);
 }
 
+/// Field ids are ints; a writer that is in use writes longs.
+arrow::Status ReadFieldIds(avro::ValueReader& value, EntryMemory* memory, std::vector<int32_t>* ids) {
+  if (value.is_null()) return arrow::Status::OK();
+  return value.ReadArray([&](avro::ValueReader& element) -> arrow::Status {
+    int64_t id = 0;
+    ARROW_RETURN_NOT_OK(element.Read(&id));
+    if (id < INT32_MIN || id > INT32_MAX) return MakeError(ErrorKind::kCorruptData, "a field id of {}", id);
+    ARROW_RETURN_NOT_OK(memory->Take(sizeof(int32_t)));
+    ids->push_back(static_cast<int32_t>(id));
+    return arrow::Status::OK();
+  });
+}
+
 }  // namespace
 
 ManifestReader::ManifestReader(std::unique_ptr<avro::RecordReader> records, const ManifestFile& manifest,
@@ -187,7 +200,7 @@ arrow::Status ManifestReader::ReadDataFile(avro::ValueReader& record, DataFile* 
       case 132:
         return read_list(value, &file->split_offsets);
       case 135:
-        return read_list(value, &file->equality_ids);
+        return ReadFieldIds(value, &memory_, &file->equality_ids);
       case 140:
         return value.Read(&file->sort_order_id);
       case 142:

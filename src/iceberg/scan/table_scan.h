@@ -43,6 +43,9 @@ struct ScanOptions {
   /// Whoever reads the files applies them; here they leave out what cannot satisfy them.
   std::vector<expr::ExprPtr> filters;
   std::vector<int32_t> filter_field_ids;
+  /// Leaves no equality delete out by its keys: FileTask::has_equality_deletes then is the same for every filter. For whoever
+  /// divides the files by it into scans that may get different filters.
+  bool keep_equality_deletes = false;
   const Schema* schema = nullptr;              ///< of the table's schemas; null: the current one
   memory::MemoryConsumer* consumer = nullptr;  ///< required; outlives the scan
 };

@@ -2,6 +2,7 @@
 #include "bridge/iceberg_relations.h"
 
 #include "base/error.h"
+#include "bridge/iceberg_table.h"
 #include "bridge/metadata_tables/metadata_table.h"
 #include "bridge/table_version.h"
 
@@ -23,7 +24,9 @@ arrow::Result<plan::ResolvedTable> ReadIceberg(const NamedTable& table, const pl
   ARROW_ASSIGN_OR_RAISE(const TableVersion version, SelectVersion(*table.loaded.metadata, reference));
   *at_fault = plan::IcebergPart::kTable;
   if (!metadata_table.empty()) return MakeMetadataTable(table, version, metadata_table, ledger->pool());
-  return MakeError(ErrorKind::kUnsupported, "not supported yet: reading the rows of an Iceberg table ({})", table.name);
+  ARROW_ASSIGN_OR_RAISE(plan::PlanPtr rows, OpenIcebergTable(table.loaded, version.snapshot, *version.schema, table.name,
+                                                             table.file_systems, ledger));
+  return rows;
 }
 
 }  // namespace icebound::bridge

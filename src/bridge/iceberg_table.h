@@ -18,8 +18,6 @@
 
 #include <arrow/result.h>
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "iceberg/catalog/catalog.h"
@@ -29,21 +27,11 @@
 
 namespace icebound::bridge {
 
-/// Which snapshot is read; at most one of these. None: the current one.
-struct SnapshotChoice {
-  std::optional<int64_t> snapshot_id;
-  std::optional<int64_t> as_of_ms;  ///< the one that was current then, UTC milliseconds since the epoch
-  std::optional<std::string> ref;   ///< a branch or a tag
-};
-
-/// The snapshot that `choice` means; null when the table has none. kNotFound naming what there is not, kInvalidInput for two
-/// choices at once.
-arrow::Result<const iceberg::Snapshot*> ChooseSnapshot(const iceberg::TableMetadata& metadata, const SnapshotChoice& choice);
-
-/// The table's rows as of a snapshot, with the columns of its schema: for plan::TableResolver::ResolveView. `name` is what
-/// EXPLAIN calls it. Reads the manifest list and the manifests of deletes. `file_systems` and `ledger` must outlive the plan.
-arrow::Result<plan::PlanPtr> OpenIcebergTable(const iceberg::LoadedTable& table, const SnapshotChoice& choice,
-                                              const std::string& name, io::FileSystems* file_systems,
-                                              memory::MemoryLedger* ledger);
+/// The rows of a snapshot (null: of a table without one, which has none) with the columns of `schema`; both are of the table's
+/// metadata. `name` is what EXPLAIN and messages call it. Reads the manifest list and the manifests of deletes. The file systems
+/// and the ledger must outlive the plan.
+arrow::Result<plan::PlanPtr> OpenIcebergTable(const iceberg::LoadedTable& table, const iceberg::Snapshot* snapshot,
+                                              const iceberg::Schema& schema, const std::string& name,
+                                              io::FileSystems* file_systems, memory::MemoryLedger* ledger);
 
 }  // namespace icebound::bridge

@@ -12,8 +12,8 @@
 
 namespace icebound::bridge {
 
-/// The rows of an Avro file that are not excluded and pass the filters, with the columns of `schema`: those that the file lacks are
-/// what its mapping says, in the order of column_mapping.h. The consumer outlives the stream and its batches.
+/// The rows of an Avro file that are not excluded and pass the filters, with the columns of `schema`: those that the file lacks
+/// are what its mapping says, in the order of column_mapping.h. The consumer outlives the stream and its batches.
 arrow::Result<std::unique_ptr<runtime::BatchStream>> OpenAvroRows(const FileToRead& file, std::shared_ptr<arrow::Schema> schema,
                                                                   const std::vector<expr::ExprPtr>& filters,
                                                                   const SnapshotRead& read, runtime::QueryContext* context,

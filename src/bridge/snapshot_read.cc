@@ -53,6 +53,27 @@ io::FieldIdByName NamesOf(iceberg::NameMapping mapping) {
   };
 }
 
+/// What a summary does not say, from the counts that the manifest list has.
+arrow::Status CountByManifests(SnapshotRead* read) {
+  const std::unique_ptr<memory::MemoryConsumer> consumer = read->ledger->AddConsumer("manifests of " + read->name);
+  ARROW_ASSIGN_OR_RAISE(const auto manifests, iceberg::ManifestSource::Open(*read->snapshot, read->open, consumer.get()));
+  int64_t rows = 0, data_files = 0, delete_files = 0;
+  iceberg::ManifestFile manifest;
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(const bool more, manifests->Next(&manifest));
+    if (!more) break;
+    // Old lists do not count.
+    if (!manifest.added_files.has_value() || !manifest.existing_files.has_value()) return arrow::Status::OK();
+    const bool is_data = manifest.content == iceberg::ManifestContent::kData;
+    (is_data ? data_files : delete_files) += int64_t{*manifest.added_files} + *manifest.existing_files;
+    if (is_data) rows += manifest.added_rows.value_or(0) + manifest.existing_rows.value_or(0);
+  }
+  read->rows = rows;
+  read->data_files = data_files;
+  read->delete_files = delete_files;
+  return arrow::Status::OK();
+}
+
 }  // namespace
 
 arrow::Result<std::shared_ptr<const SnapshotRead>> MakeSnapshotRead(const iceberg::LoadedTable& table,
@@ -84,6 +105,7 @@ arrow::Result<std::shared_ptr<const SnapshotRead>> MakeSnapshotRead(const iceber
   read->bytes = Number(summary, "total-files-size");
   read->data_files = Number(summary, "total-data-files");
   read->delete_files = Number(summary, "total-delete-files");
+  if (!read->rows.has_value() || !read->data_files.has_value()) ARROW_RETURN_NOT_OK(CountByManifests(read.get()));
   return read;
 }
 

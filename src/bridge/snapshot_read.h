@@ -44,7 +44,7 @@ struct SnapshotRead {
   io::ScalarsById defaults;  ///< initial defaults of all fields of the schema, in plain types
   io::FieldIdByName names;   ///< the table's name mapping; empty: none
 
-  // As the snapshot's summary says; it may say nothing.
+  // As the snapshot's summary or its manifest list says; they may say nothing.
   std::optional<int64_t> rows;
   std::optional<int64_t> bytes;
   std::optional<int64_t> data_files;

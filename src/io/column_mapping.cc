@@ -106,7 +106,11 @@ class Matcher {
 
   arrow::Status MapStruct(const DataType& from, std::vector<std::string_view>* path, ValueMapping* mapping) const {
     ARROW_ASSIGN_OR_RAISE(const std::vector<int32_t> ids, IdsOf(from.fields(), path));
-    for (const std::shared_ptr<arrow::Field>& wanted : mapping->type->fields()) {
+    const arrow::FieldVector& fields = mapping->type->fields();
+    const bool by_name = std::any_of(fields.begin(), fields.end(), [](const auto& f) { return FieldIdOf(*f) == kNoFieldId; });
+    // A variant that is shredded has its value in more places than these.
+    if (by_name && from.fields().size() != fields.size()) return TypeError(from, *mapping->type, *path);
+    for (const std::shared_ptr<arrow::Field>& wanted : fields) {
       ValueMapping::Child child;
       const int32_t id = FieldIdOf(*wanted);
       if (id == kNoFieldId) {

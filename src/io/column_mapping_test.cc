@@ -241,6 +241,11 @@ TEST(ColumnMapping, PartsWithoutIdsGoByName) {
   const arrow::FieldVector wanted = {
       Id(1, "v", arrow::struct_({NoId("metadata", arrow::binary()), NoId("value", arrow::binary())}))};
   ExpectRows(Read({{directory / "f"}}, wanted, &engine), wanted, R"([{"v": {"metadata": "m", "value": "x"}}, {"v": null}])");
+  const auto shredded =
+      arrow::struct_({NoId("metadata", arrow::binary()), NoId("value", arrow::binary()), NoId("typed_value", arrow::int64())});
+  Write(directory / "g", {Id(1, "v", shredded)}, R"([{"v": {"metadata": "m", "value": null, "typed_value": 1}}])");
+  const auto refused = Read({{directory / "g"}}, wanted, &engine);
+  EXPECT_EQ(GetErrorKind(refused.status()), ErrorKind::kUnsupported) << refused.status().ToString();
 }
 
 TEST(ColumnMapping, RowNumbersCountThroughRowGroupsAndFilters) {

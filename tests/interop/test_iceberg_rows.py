@@ -190,6 +190,47 @@ def test_filters_do_not_prune_by_bounds_of_another_type(run, catalog):
     assert rows(run, table, "SELECT a FROM t WHERE a > 100") == [(2**40,)]
 
 
+def test_initial_defaults_of_columns_that_files_lack(run, catalog):
+    table = catalog.create_table("n.t", schema=Schema(NestedField(1, "k", LongType())))
+    table.append(pa.table({"k": [1, 2]}))
+    with table.update_schema() as update:
+        update.add_column("d", DateType())
+        update.add_column("s", StructType(NestedField(10, "a", LongType()), NestedField(11, "b", StringType())))
+        update.add_column("n", DecimalType(9, 2))
+    table.append(
+        pa.table(
+            {
+                "k": [3],
+                "d": pa.array([None], pa.date32()),
+                "s": pa.array([{"a": None, "b": "x"}], pa.struct([("a", pa.int64()), ("b", pa.string())])),
+                "n": pa.array([None], pa.decimal128(9, 2)),
+            }
+        )
+    )
+
+    def edit(metadata):
+        for field in metadata["schemas"][-1]["fields"]:
+            if field["name"] == "d":
+                field["initial-default"] = "2020-02-29"
+            if field["name"] == "n":
+                field["initial-default"] = "-1.50"
+
+    changed = as_v3(table, edit)
+    old = [(k, "2020-02-29", None, "-1.50") for k in (1, 2)]
+    assert sorted(rows(run, changed)) == [*old, (3, None, {"a": None, "b": "x"}, None)]
+    assert ids_of(rows(run, changed, "SELECT k FROM t WHERE d = DATE '2020-02-29' AND n < 0")) == [1, 2]
+
+
+def test_a_table_of_format_1(run, catalog):
+    schema = pa.schema([("k", pa.int64()), ("v", pa.string())])
+    table = catalog.create_table("n.t", schema=schema, properties={"format-version": "1"})
+    assert table.format_version == 1
+    for first in (0, 100):
+        table.append(pa.table({"k": range(first, first + 100), "v": [f"v{i}" for i in range(100)]}))
+    table.delete("k >= 190")
+    assert rows(run, table, "SELECT count(*), sum(k) FROM t") == [(190, str(sum(range(190))))]
+
+
 # --- partitions, name mapping -----------------------------------------------------------------------------------------------
 
 
@@ -340,7 +381,7 @@ def test_what_position_deletes_must_not_hold(run, numbers, positions, word):
 # --- deletion vectors --------------------------------------------------------------------------------------------------------
 
 
-def as_v3(table):
+def as_v3(table, edit=None):
     """The table's metadata as that of a table of format 3, in a file beside it."""
     path = pathlib.Path(path_of(table))
     metadata = json.loads(path.read_text())
@@ -349,6 +390,8 @@ def as_v3(table):
     for snapshot in metadata["snapshots"]:
         snapshot["first-row-id"] = 0
         snapshot["added-rows"] = 0
+    if edit:
+        edit(metadata)
     target = path.parent / "v3.metadata.json"
     target.write_text(json.dumps(metadata))
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <random>
 #include <set>
@@ -97,6 +98,28 @@ TEST(SharedPositionDeletes, WhatDoesNotFitGoesToDisk) {
   EXPECT_GT(fixture.engine.disk->written_raw_bytes(), 1 << 20);
   // Of 4 million positions (32 MB as numbers) little more than the blobs' share stays.
   EXPECT_LT(fixture.consumer->reserved_bytes(), 8 << 20);
+}
+
+TEST(SharedPositionDeletes, ThreadsThatAskSideBySide) {
+  Directory directory;
+  Fixture fixture;
+  std::vector<std::pair<std::string, int64_t>> rows;
+  const auto path_of = [](int i) { return fmt::format("s3://bucket/table/data/p={}/file-{:05}.parquet", i % 3, i); };
+  for (int i = 0; i < 2000; ++i) rows.emplace_back(path_of(i), i);
+  const auto deletes = Write(directory / "d.parquet", rows);
+  SharedPositionDeletes shared(fixture.read, fixture.engine.context.get(), fixture.consumer.get());
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 2000; ++i) {
+        const int file = (i + 500 * t) % 2000;
+        if (fixture.Read(&shared, deletes, path_of(file)) != std::set<int64_t>{file}) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
 }
 
 TEST(SharedPositionDeletes, DamageIsNotForgotten) {

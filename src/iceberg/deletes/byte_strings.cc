@@ -88,9 +88,10 @@ std::optional<uint32_t> PathStrings::Find(std::string_view path) const {
   const Parts parts = Split(path);
   const auto directory = directories_.Find(parts.directory);
   if (!directory) return std::nullopt;
-  key_scratch_.assign(reinterpret_cast<const char*>(&*directory), sizeof(*directory));
-  key_scratch_.append(parts.name);
-  return names_.Find(key_scratch_);
+  // Not the scratch of Insert: several threads may look at once.
+  std::string key(reinterpret_cast<const char*>(&*directory), sizeof(*directory));
+  key.append(parts.name);
+  return names_.Find(key);
 }
 
 std::string PathStrings::operator[](uint32_t number) const {

@@ -70,8 +70,8 @@ class PathStrings {
   Parts PartsOf(uint32_t number) const;
 
   ByteStrings directories_;
-  ByteStrings names_;                // number of the directory (4 bytes) | name
-  mutable std::string key_scratch_;  // of names_
+  ByteStrings names_;        // number of the directory (4 bytes) | name
+  std::string key_scratch_;  // of names_
 };
 
 }  // namespace icebound::iceberg

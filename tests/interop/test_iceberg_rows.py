@@ -7,6 +7,8 @@ import decimal
 import json
 import pathlib
 import uuid
+from collections import Counter
+from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -638,3 +640,63 @@ def test_formats_that_are_not_read(run, numbers):
     commit.existing_file(path, 1, file_format="LANCE")
     code, message = error(run, commit.commit())
     assert "lance" in message.lower(), message
+
+
+# --- everything at once --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_histories_against_a_model(run, catalog, seed):
+    """Commits of data, position deletes and equality deletes in any order; the model is a list of rows with their numbers."""
+    random = Random(seed)
+    partitioned = seed % 2 == 1
+    schema = Schema(NestedField(1, "k", LongType()), NestedField(2, "v", StringType()), NestedField(3, "p", StringType()))
+    spec = PartitionSpec(PartitionField(3, 1000, IdentityTransform(), "p")) if partitioned else PartitionSpec()
+    table = catalog.create_table("n.t", schema=schema, partition_spec=spec)
+    fields = with_ids([(1, "k", pa.int64()), (2, "v", pa.string()), (3, "p", pa.string())])
+    scopes = ["a", "b", None] if partitioned else [None]
+    live = []  # (k, v, p, sequence number, scope, path, position)
+
+    def value():
+        return random.choice([None, "x", "y", "z"])
+
+    for sequence in range(1, 26):
+        commit = Commit(table)
+        added = []
+        for _ in range(random.randrange(3)):
+            scope = random.choice(scopes)
+            count = random.randrange(1, 40)
+            made = [(random.choice([None, *range(12)]), value(), scope) for _ in range(count)]
+            columns = [list(column) for column in zip(*made)]
+            data = pa.table([pa.array(c, f.type) for c, f in zip(columns, fields)], schema=fields)
+            path = commit.data(data, partition=(scope,) if partitioned else (), row_group_size=random.choice([7, 100]))
+            added += [(*row, sequence, scope, path, i) for i, row in enumerate(made)]
+        # Position deletes reach rows of the same commit.
+        live += added
+        gone = {(row[5], row[6]) for row in live if random.random() < 0.05}
+        for scope in scopes:
+            of_scope = {(row[5], row[6]) for row in live if row[4] == scope} & gone
+            if of_scope and random.random() < 0.7:
+                commit.position_deletes(sorted(of_scope), partition=(scope,) if partitioned else (), bounds=random.random() < 0.5)
+                live = [row for row in live if (row[5], row[6]) not in of_scope]
+        for _ in range(random.randrange(3)):
+            scope = random.choice(scopes)
+            keys = random.choice([(1,), (2,), (1, 2)])
+            wanted = [tuple({1: random.choice([None, *range(12)]), 2: value()}[k] for k in keys) for _ in range(3)]
+            key_fields = with_ids([{1: (1, "k", pa.int64()), 2: (2, "v", pa.string())}[k] for k in keys])
+            columns = [pa.array(list(c), f.type) for c, f in zip(zip(*wanted), key_fields)]
+            if random.random() < 0.4:
+                partition = (scope,) if partitioned else ()
+                commit.equality_deletes(pa.table(columns, schema=key_fields), list(keys), partition=partition)
+                live = [
+                    row
+                    for row in live
+                    if row[3] >= sequence or row[4] != scope or tuple(row[k - 1] for k in keys) not in wanted
+                ]
+        if any(commit.files.values()):
+            table = commit.commit()
+    got = sorted(rows(run, table), key=str)
+    assert got == sorted(((row[0], row[1], row[2]) for row in live), key=str)
+    by_v = sorted(rows(run, table, "SELECT v, count(*) FROM t WHERE k < 6 GROUP BY v"), key=str)
+    expected = Counter(row[1] for row in live if row[0] is not None and row[0] < 6)
+    assert by_v == sorted(expected.items(), key=str)

@@ -89,7 +89,8 @@ TEST(SharedPositionDeletes, WhatDoesNotFitGoesToDisk) {
     threads.emplace_back([&, t] {
       int i = 0;
       for (const auto& [path, positions] : expected) {
-        if (i++ % 2 == t) EXPECT_EQ(fixture.Read(&shared, deletes, path), positions) << path;
+        if (i++ % 2 != t) continue;
+        EXPECT_EQ(fixture.Read(&shared, deletes, path), positions) << path;
       }
     });
   }

@@ -31,6 +31,12 @@ std::shared_ptr<arrow::DataType> TypeForUnification(const expr::Expr& expr) {
   return untyped ? arrow::null() : expr.type();
 }
 
+/// The same of a branch's column: SELECT 1 UNION SELECT '2'. A column that is text by its strings alone stays text.
+std::shared_ptr<arrow::DataType> TypeForUnification(const plan::LogicalPlan& branch, int column) {
+  if (branch.kind() != plan::PlanKind::kProject) return branch.schema()->field(column)->type();
+  return TypeForUnification(*static_cast<const plan::ProjectNode&>(branch).exprs()[static_cast<size_t>(column)]);
+}
+
 /// Columns of nothing but NULL stay untyped: whatever is around them decides.
 arrow::Result<std::shared_ptr<arrow::DataType>> CommonTypeOrNull(const std::vector<std::shared_ptr<arrow::DataType>>& types) {
   const bool untyped = std::all_of(types.begin(), types.end(), [](const auto& type) { return type->id() == arrow::Type::NA; });
@@ -119,8 +125,13 @@ arrow::Status Binder::UnifyBranches(std::string_view operation, std::vector<Plan
   std::vector<std::shared_ptr<arrow::DataType>> common;
   for (int i = 0; i < columns; ++i) {
     std::vector<std::shared_ptr<arrow::DataType>> types;
-    for (const PlanPtr& branch : branches) types.push_back(branch->schema()->field(i)->type());
+    for (const PlanPtr& branch : branches) types.push_back(TypeForUnification(*branch, i));
     auto type = CommonTypeOrNull(types);
+    if (type.ok() && (*type)->id() == arrow::Type::NA) {
+      for (const PlanPtr& branch : branches) {
+        if (branch->schema()->field(i)->type()->id() == arrow::Type::STRING) type = arrow::utf8();
+      }
+    }
     // The first branch that does not go with the ones before it is the place to look at.
     size_t culprit = 1;
     while (!type.ok() && culprit < types.size() - 1 &&
@@ -137,7 +148,8 @@ arrow::Status Binder::UnifyBranches(std::string_view operation, std::vector<Plan
     for (int i = 0; i < columns; ++i) {
       expr::ExprPtr& expr = exprs[static_cast<size_t>(i)];
       if (expr->type()->Equals(*common[static_cast<size_t>(i)])) continue;
-      ARROW_ASSIGN_OR_RAISE(expr, context_.Position(expr::MakeCast(std::move(expr), common[static_cast<size_t>(i)]), offsets[b]));
+      ARROW_ASSIGN_OR_RAISE(
+          expr, context_.Position(expr::MakeCast(std::move(expr), common[static_cast<size_t>(i)], {offsets[b]}), offsets[b]));
       changed = true;
     }
     if (!changed) continue;

@@ -19,6 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 /// Good inputs, of the file that defines the entry.
 std::vector<std::string> FuzzSeeds();
 
+/// What a text format is made of, of a file that has such pieces: put between others, or in the place of a value after a colon.
+__attribute__((weak)) std::vector<std::string> FuzzPieces();
+
 namespace {
 
 void Run(const std::string& input) { LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size()); }
@@ -39,8 +42,21 @@ std::string RandomPiece(std::mt19937_64& random) {
   return piece;
 }
 
+void MutateText(std::mt19937_64& random, std::string* input) {
+  static const std::vector<std::string> pieces = FuzzPieces();
+  const std::string& piece = pieces[random() % pieces.size()];
+  const size_t at = random() % input->size();
+  const size_t colon = input->find(':', at);
+  if (random() % 4 == 0 || colon == std::string::npos) {
+    input->insert(at, piece);
+    return;
+  }
+  input->replace(colon + 1, input->find_first_of(",}]", colon) - colon - 1, piece);
+}
+
 void Mutate(const std::vector<std::string>& seeds, std::mt19937_64& random, std::string* input) {
   if (input->empty()) *input = "x";
+  if (FuzzPieces != nullptr && random() % 4 != 0) return MutateText(random, input);
   const size_t at = random() % input->size();
   switch (random() % 7) {
     case 0:

@@ -2,6 +2,7 @@
 #include "iceberg/spec/table_metadata.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "iceberg/spec/iso_time.h"
@@ -73,8 +74,10 @@ arrow::Result<const Snapshot*> TableMetadata::SnapshotAsOf(int64_t timestamp_ms)
   }
   const Snapshot* snapshot = last == nullptr ? nullptr : FindSnapshot(last->snapshot_id);
   if (snapshot == nullptr) {
+    // Files may hold any number; the message then says the last time that microseconds reach.
+    constexpr int64_t kLastMs = std::numeric_limits<int64_t>::max() / 1000 - kMicrosPerDay / 1000;
     std::string time;
-    AppendIsoTimestamp(timestamp_ms * 1000, TimePrecision::kMicros, /*utc=*/true, &time);
+    AppendIsoTimestamp(std::clamp(timestamp_ms, -kLastMs, kLastMs) * 1000, TimePrecision::kMicros, /*utc=*/true, &time);
     return MakeError(ErrorKind::kNotFound, "table {} has no snapshot that was current at {}", location, time);
   }
   return snapshot;

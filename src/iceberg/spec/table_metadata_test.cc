@@ -8,6 +8,7 @@
 #include <malloc.h>
 
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -215,6 +216,10 @@ TEST(TableMetadata, TimeTravelGoesByTheLog) {
   EXPECT_EQ(metadata.SnapshotAsOf(1515100955770).ValueOrDie()->snapshot_id, 3051729675574597004);
   EXPECT_EQ(metadata.SnapshotAsOf(1555100955769).ValueOrDie()->snapshot_id, 3051729675574597004);
   EXPECT_EQ(metadata.SnapshotAsOf(1999999999999).ValueOrDie()->snapshot_id, 3055729675574597004);
+  for (const int64_t far_ms : {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::min() / 1000 - 1}) {
+    EXPECT_EQ(GetErrorKind(metadata.SnapshotAsOf(far_ms).status()), ErrorKind::kNotFound);
+  }
+  EXPECT_TRUE(metadata.SnapshotAsOf(std::numeric_limits<int64_t>::max()).ok());
   const auto before = metadata.SnapshotAsOf(1515100955769).status();
   EXPECT_EQ(GetErrorKind(before), ErrorKind::kNotFound);
   EXPECT_NE(before.message().find("2018-01-04T21:22:35.769+00:00"), std::string::npos) << before.message();

@@ -211,6 +211,16 @@ arrow::Status Catalogs::Unknown(Attached& attached, const std::vector<std::strin
   return status;
 }
 
+arrow::Status Catalogs::NoCatalog(const std::vector<std::string>& parts, const std::string& name) {
+  ARROW_ASSIGN_OR_RAISE(const auto names, CatalogNames());
+  std::string why;
+  if (default_ == nullptr && !names.empty()) {
+    why = fmt::format(": there is no default catalog, and \"{}\" is none of {}{}", parts.front(), fmt::join(names, ", "),
+                      sql::SuggestionText(parts.front(), names));
+  }
+  return MakeError(ErrorKind::kNotFound, "relation \"{}\" does not exist{}", name, why);
+}
+
 arrow::Result<NamedTable> Catalogs::LoadName(const std::vector<std::string>& parts) {
   const std::lock_guard lock(mutex_);
   const std::string name = Dotted(parts);
@@ -224,9 +234,7 @@ arrow::Result<NamedTable> Catalogs::LoadName(const std::vector<std::string>& par
     ARROW_ASSIGN_OR_RAISE(attached, DefaultCatalog());
   }
   if (attached == nullptr || inside.size() < 2) {
-    ARROW_ASSIGN_OR_RAISE(const auto names, CatalogNames());
-    return MakeError(ErrorKind::kNotFound, "relation \"{}\" does not exist{}", name,
-                     parts.size() < 3 ? "" : sql::SuggestionText(parts.front(), names));
+    return NoCatalog(parts, name);
   }
   auto table = LoadFrom(*attached, inside, name);
   if (table.ok() || !IsNotFound(table.status())) return table;

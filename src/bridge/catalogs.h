@@ -66,6 +66,8 @@ class Catalogs {
   arrow::Result<Attached*> FindCatalog(const std::string& name);
   arrow::Result<Attached*> DefaultCatalog();
   arrow::Result<const iceberg::PyIcebergConfig*> Config();
+  /// For a name that no catalog could have.
+  arrow::Status NoCatalog(const std::vector<std::string>& parts, const std::string& name);
   arrow::Status Unknown(Attached& attached, const std::vector<std::string>& parts, const std::string& name,
                         const arrow::Status& status);
   arrow::Result<std::vector<std::string>> CatalogNames();

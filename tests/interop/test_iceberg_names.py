@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyiceberg")
+import iceberg_files  # noqa: E402
 from pyiceberg.catalog.sql import SqlCatalog  # noqa: E402
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat  # noqa: E402
 from pyiceberg.partitioning import PartitionField, PartitionSpec  # noqa: E402
@@ -405,6 +406,16 @@ def test_properties_go_before_the_environment(lake, orders):
     assert json.loads(done.stdout) == [{"n": len(orders.metadata.snapshots)}]
 
 
+def test_without_a_default_catalog_the_others_are_named(lake, orders):
+    error = lake.fails("SELECT * FROM sales.orders.files", catalog=None)
+    assert 'there is no default catalog, and "sales" is none of prod' in error
+    error = lake.fails("SELECT * FROM prd.sales.orders", catalog=None)
+    assert 'did you mean "prod"?' in error
+    bare = {key: value for key, value in lake.environment.items() if not key.startswith("PYICEBERG_")}
+    error = lake.fails("SELECT * FROM sales.orders", catalog=None, env=bare)
+    assert error.startswith('icebound: relation "sales.orders" does not exist\n')
+
+
 def caret(error):
     """What the caret of an error points at."""
     text, pointer = error.splitlines()[-2:]
@@ -586,3 +597,70 @@ def test_views_keep_the_version_they_were_made_of(lake, orders):
     script = "CREATE VIEW v AS SELECT * FROM sales.orders.files; SELECT count(*) AS n FROM v"
     done = lake.program("sql", "--format", "json", script)
     assert json.loads(done.stdout) == [{"n": orders.inspect.files().num_rows}]
+
+
+@pytest.mark.parametrize("format_version", [2, 3])
+def test_deletes_of_every_kind_are_counted(tmp_path, run, format_version):
+    """PyIceberg writes no deletes: its manifest writers make them, and its inspect tables read them."""
+    catalog = iceberg_files.catalog_in(tmp_path)
+    table = catalog.create_table(
+        "n.t", schema=pa.schema([("id", pa.int64()), ("s", pa.string())]), properties={"format-version": str(format_version)}
+    )
+    fields = iceberg_files.with_ids([(1, "id", pa.int64()), (2, "s", pa.string())])
+    commit = iceberg_files.Commit(table, format_version)
+    paths = [commit.data(pa.table([list(range(100)), ["x"] * 100], schema=fields)) for _ in range(3)]
+    keys = iceberg_files.with_ids([(1, "id", pa.int64())])
+    commit.equality_deletes(pa.table([[1, 2, 3]], schema=keys), [1])
+    if format_version == 2:
+        commit.position_deletes([(paths[0], i) for i in range(40)])  # of one file, by its bounds: 40 % of the rows
+        commit.position_deletes([(paths[1], 0), (paths[2], 0)])
+    else:
+        commit.deletion_vector(paths[0], list(range(40)))
+        commit.deletion_vector(paths[1], [5])
+    table = commit.commit()
+    name = iceberg_files.path_of(table)
+    seen = json.loads(run(["--json", "table", name], limit_mib=64).stdout)
+    sizes = {row["file_path"]: row["file_size_in_bytes"] for row in table.inspect.delete_files().to_pylist()}
+    assert seen["data_files"]["files"] == 3 and seen["data_files"]["rows"] == 300
+    assert (seen["equality_delete_files"]["files"], seen["equality_delete_files"]["rows"]) == (1, 3)
+    need = needs(seen)
+    assert need["resolve-deletes"]["count"] == 1
+    # The file with 40 % of its rows deleted is rewritten alone.
+    assert need["compact"]["count"] == 3 or need["compact"]["count"] == 1
+    if format_version == 2:
+        positions = seen["position_delete_files"]
+        assert (positions["files"], positions["rows"]) == (2, 42)
+        assert positions["bytes"] + seen["equality_delete_files"]["bytes"] == sum(sizes.values())
+        assert seen["deletion_vectors"] == {"files": 0, "rows": 0, "bytes": 0}
+    else:
+        assert (seen["deletion_vectors"]["files"], seen["deletion_vectors"]["rows"]) == (2, 41)
+        assert 0 < seen["deletion_vectors"]["bytes"] < sum(sizes.values())
+        assert seen["position_delete_files"]["files"] == 0
+    done = run(["sql", "--format", "json", f"SELECT * FROM iceberg('{name}', metadata_table => 'delete_files')"], limit_mib=64)
+    compare(
+        json.loads(done.stdout),
+        table.inspect.delete_files(),
+        lambda row: row["file_path"],
+        ours_only=V3_COLUMNS,
+        no_difference_between_none_and=EMPTY_OR_NONE,
+    )
+
+
+def test_rows_of_a_version(lake, orders):
+    """Whatever names a table and its version: the rows that PyIceberg reads."""
+
+    def ids(name):
+        return [row["id"] for row in lake.sql(f"SELECT id FROM {name} ORDER BY id")]
+
+    def theirs(snapshot_id=None):
+        return sorted(orders.scan(snapshot_id=snapshot_id).to_arrow()["id"].to_pylist())
+
+    snapshots = orders.metadata.snapshots
+    assert ids("sales.orders") == ids("prod.sales.orders") == ids("iceberg('sales.orders')") == theirs()
+    assert ids(f"iceberg('{orders.metadata_location}')") == theirs()
+    for snapshot in snapshots:
+        assert ids(f"iceberg('sales.orders', snapshot_id => {snapshot.snapshot_id})") == theirs(snapshot.snapshot_id)
+        at = datetime.datetime.fromtimestamp(snapshot.timestamp_ms / 1000, tz=datetime.timezone.utc).isoformat()
+        assert ids(f"iceberg('sales.orders', as_of => '{at}')") == theirs(snapshot.snapshot_id)
+    assert ids("iceberg('sales.orders', ref => 'first')") == theirs(snapshots[0].snapshot_id)
+    assert ids("iceberg('sales.orders', ref => 'audit')") == theirs(snapshots[1].snapshot_id)

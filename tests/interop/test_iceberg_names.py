@@ -148,6 +148,8 @@ def compare(ours, theirs, key, times=(), ours_only=(), no_difference_between_non
     assert len(ours) == len(theirs) and ours
     for mine, other in zip(sorted(ours, key=key), sorted(theirs, key=key)):
         other.pop("readable_metrics", None)
+        if other.get("partition") == {}:
+            other.pop("partition")
         assert set(mine) - set(ours_only) == set(other)
         for name in other:
             if name in times:
@@ -603,9 +605,7 @@ def test_views_keep_the_version_they_were_made_of(lake, orders):
 def test_deletes_of_every_kind_are_counted(tmp_path, run, format_version):
     """PyIceberg writes no deletes: its manifest writers make them, and its inspect tables read them."""
     catalog = iceberg_files.catalog_in(tmp_path)
-    table = catalog.create_table(
-        "n.t", schema=pa.schema([("id", pa.int64()), ("s", pa.string())]), properties={"format-version": str(format_version)}
-    )
+    table = catalog.create_table("n.t", schema=pa.schema([("id", pa.int64()), ("s", pa.string())]))
     fields = iceberg_files.with_ids([(1, "id", pa.int64()), (2, "s", pa.string())])
     commit = iceberg_files.Commit(table, format_version)
     paths = [commit.data(pa.table([list(range(100)), ["x"] * 100], schema=fields)) for _ in range(3)]
@@ -619,14 +619,21 @@ def test_deletes_of_every_kind_are_counted(tmp_path, run, format_version):
         commit.deletion_vector(paths[1], [5])
     table = commit.commit()
     name = iceberg_files.path_of(table)
+    if format_version == 3:  # which PyIceberg does not make, but its manifests are the same
+        metadata = json.loads(pathlib.Path(name).read_text())
+        metadata |= {"format-version": 3, "next-row-id": 0}
+        for snapshot in metadata["snapshots"]:
+            snapshot |= {"first-row-id": 0, "added-rows": 0}
+        name = str(tmp_path / "v3.metadata.json")
+        pathlib.Path(name).write_text(json.dumps(metadata))
     seen = json.loads(run(["--json", "table", name], limit_mib=64).stdout)
     sizes = {row["file_path"]: row["file_size_in_bytes"] for row in table.inspect.delete_files().to_pylist()}
     assert seen["data_files"]["files"] == 3 and seen["data_files"]["rows"] == 300
     assert (seen["equality_delete_files"]["files"], seen["equality_delete_files"]["rows"]) == (1, 3)
     need = needs(seen)
     assert need["resolve-deletes"]["count"] == 1
-    # The file with 40 % of its rows deleted is rewritten alone.
-    assert need["compact"]["count"] == 3 or need["compact"]["count"] == 1
+    # Small files, three of them, which is one group; it is rewritten for the file with 40 % of its rows deleted.
+    assert need["compact"]["count"] == 3
     if format_version == 2:
         positions = seen["position_delete_files"]
         assert (positions["files"], positions["rows"]) == (2, 42)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "iceberg/deletes/byte_strings.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -56,7 +57,7 @@ arrow::Result<uint32_t> ByteStrings::Insert(std::string_view text) {
   ARROW_RETURN_NOT_OK(hashes_.Reserve(1));
   const int64_t begin = bytes_.size();
   ARROW_RETURN_NOT_OK(bytes_.Resize(begin + static_cast<int64_t>(text.size())));
-  std::memcpy(bytes_.data() + begin, text.data(), text.size());
+  std::copy(text.begin(), text.end(), bytes_.data() + begin);
   ends_.UnsafeAppend(bytes_.size());
   hashes_.UnsafeAppend(hash);
   *slot = static_cast<uint32_t>(ends_.size() - 1);

@@ -264,6 +264,7 @@ arrow::Status DeleteIndex::MatchShared(const DataFile& data, int64_t sequence_nu
 
 arrow::Status DeleteIndex::Match(const DataFile& data, int64_t sequence_number, MatchedDeletes* deletes) {
   deletes->Clear();
+  std::lock_guard lock(match_mutex_);
   EncodePartitionScope(data.spec_id, data.partition, &scope_scratch_);
   const auto number = scope_bytes_.Find(scope_scratch_);
   ARROW_RETURN_NOT_OK(MatchOneFile(data, sequence_number, number, deletes));

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,8 +54,8 @@ struct MatchedDeletes {
   }
 };
 
-/// Add every live entry of the delete manifests, Finish, then Match. Not thread safe, except that what is const may be called by
-/// several threads after Finish. The table's metadata and the consumer must outlive it.
+/// Add every live entry of the delete manifests, Finish, then Match. Thread safe after Finish. The table's metadata and the
+/// consumer must outlive it.
 class DeleteIndex {
  public:
   DeleteIndex(const TableMetadata& table, memory::MemoryConsumer* consumer);
@@ -140,6 +141,9 @@ class DeleteIndex {
   std::vector<int64_t> group_begins_;  // in equality_files_
   memory::Reservation groups_memory_;
   int64_t global_equality_sequence_max_ = -1;
+
+  std::mutex match_mutex_;
+  // Guarded by match_mutex_ after Finish, as is SharedFile::kept.
   memory::Reservation kept_memory_;
   std::vector<std::shared_ptr<const DeleteFile>> kept_;
   std::string scope_scratch_;

@@ -77,8 +77,12 @@ struct Planned {
   int64_t peak_bytes = 0;
 };
 
-arrow::Result<Planned> Plan(LargeTable* table) {
+/// `taken_bytes` are another's.
+arrow::Result<Planned> Plan(LargeTable* table, int64_t taken_bytes = 0) {
   Ledger ledger;
+  const auto other = ledger.ledger->AddConsumer("other");
+  memory::Reservation taken(other.get());
+  ARROW_RETURN_NOT_OK(taken.ResizeTo(taken_bytes));
   const auto start = std::chrono::steady_clock::now();
   Planned planned;
   ARROW_ASSIGN_OR_RAISE(const auto scan, TableScan::Open(table->Options(ledger.consumer.get())));
@@ -149,23 +153,24 @@ TEST(PlanningMemory, TenThousandPositionDeletesOfTwoFilesEach) {
 
 TEST(PlanningMemory, ThousandsOfPositionDeletesThatMayBeAboutEveryFile) {
   LargeTable table;
-  table.Add(1, false, 0, DataFiles(1000));
+  table.Add(1, false, 0, DataFiles(500));
   table.Add(10, true, 0, [](int64_t manifest) {
     std::vector<TestEntry> entries;
     for (int64_t i = manifest * 1000; i < (manifest + 1) * 1000; ++i) entries.push_back(PositionDeletes(DeletePath(i), 2));
     return entries;
   });
   const Planned planned = Plan(&table).ValueOrDie();
-  EXPECT_EQ(planned.deletes, 1000 * 10000);
+  EXPECT_EQ(planned.deletes, 500 * 10000);
   EXPECT_LT(planned.peak_bytes, 24 * kMiB);
 }
 
 /// A vector for every data file, many in one Puffin file.
 TEST(PlanningMemory, AHundredThousandDeletionVectors) {
+  const int64_t manifests = memory::kSanitized ? 2 : 20;
   LargeTable table;
   const std::vector<Literal> partition = {int64_t{7}};
-  table.Add(20, false, 1, DataFiles(5000, partition));
-  table.Add(20, true, 1, [partition](int64_t manifest) {
+  table.Add(manifests, false, 1, DataFiles(5000, partition));
+  table.Add(manifests, true, 1, [partition](int64_t manifest) {
     std::vector<TestEntry> entries;
     for (int64_t i = manifest * 5000; i < (manifest + 1) * 5000; ++i) {
       entries.push_back(DeletionVector(DeletePath(i / 100), 2, DataPath(i), partition));
@@ -173,22 +178,22 @@ TEST(PlanningMemory, AHundredThousandDeletionVectors) {
     return entries;
   });
   const Planned planned = Plan(&table).ValueOrDie();
-  EXPECT_EQ(planned.tasks, 100000);
-  EXPECT_EQ(planned.deletes, 100000);
+  EXPECT_EQ(planned.tasks, 5000 * manifests);
+  EXPECT_EQ(planned.deletes, 5000 * manifests);
   EXPECT_LT(planned.peak_bytes, 48 * kMiB);
 }
 
 TEST(PlanningMemory, AnIndexThatDoesNotFitIsAnError) {
   LargeTable table;
   table.Add(1, false, 0, DataFiles(1));
-  table.Add(60, true, 0, [](int64_t manifest) {
+  table.Add(20, true, 0, [](int64_t manifest) {
     std::vector<TestEntry> entries;
-    for (int64_t i = manifest * 10000; i < (manifest + 1) * 10000; ++i) {
+    for (int64_t i = manifest * 5000; i < (manifest + 1) * 5000; ++i) {
       entries.push_back(WithPaths(PositionDeletes(DeletePath(i), 2), DataPath(i), DataPath(i)));
     }
     return entries;
   });
-  const auto status = Plan(&table).status();
+  const auto status = Plan(&table, 56 * kMiB).status();
   EXPECT_EQ(GetErrorKind(status), ErrorKind::kMemoryLimit) << status.ToString();
   EXPECT_NE(status.message().find("delete files"), std::string::npos) << status.ToString();
 }

@@ -16,15 +16,22 @@ arrow::Status CheckLiveFiles(const ManifestFile& manifest, int64_t live_files) {
 
 }  // namespace
 
-TableScan::TableScan(ScanOptions options, ScanFilter filter)
-    : options_(std::move(options)), filter_(std::move(filter)), deletes_(*options_.table, options_.consumer) {}
+TableScan::TableScan(ScanOptions options, ScanFilter filter) : options_(std::move(options)), filter_(std::move(filter)) {}
 
 arrow::Result<std::unique_ptr<TableScan>> TableScan::Open(ScanOptions options) {
   const Schema& schema = options.schema == nullptr ? options.table->current_schema() : *options.schema;
   ARROW_ASSIGN_OR_RAISE(ScanFilter filter, ScanFilter::Make(options.filters, options.filter_field_ids, schema, *options.table));
   std::unique_ptr<TableScan> scan(new TableScan(std::move(options), std::move(filter)));
-  if (scan->options_.snapshot == nullptr) return scan;
-  ARROW_RETURN_NOT_OK(scan->ReadDeletes());
+  const TableScan* deletes_of = scan->options_.deletes_of.get();
+  if (deletes_of == nullptr) {
+    scan->deletes_ = std::make_shared<DeleteIndex>(*scan->options_.table, scan->options_.consumer);
+    if (scan->options_.snapshot != nullptr) ARROW_RETURN_NOT_OK(scan->ReadDeletes());
+    return scan;
+  }
+  if (deletes_of->options_.snapshot != scan->options_.snapshot || !deletes_of->filter_.empty()) {
+    return MakeError(ErrorKind::kInternal, "the deletes of a scan are those of another snapshot, or not all");
+  }
+  scan->deletes_ = deletes_of->deletes_;
   return scan;
 }
 
@@ -53,8 +60,8 @@ arrow::Status TableScan::ReadDeletes() {
     }
     ARROW_RETURN_NOT_OK(ReadDeleteManifest(manifest));
   }
-  counts_.delete_files = deletes_.files();
-  return deletes_.Finish();
+  counts_.delete_files = deletes_->files();
+  return deletes_->Finish();
 }
 
 arrow::Status TableScan::ReadDeleteManifest(const ManifestFile& manifest) {
@@ -72,10 +79,10 @@ arrow::Status TableScan::ReadDeleteManifest(const ManifestFile& manifest) {
       ++counts_.delete_files_left_out;
       continue;
     }
-    const arrow::Status added = deletes_.Add(entry_);
+    const arrow::Status added = deletes_->Add(entry_);
     if (!added.ok()) {
       return WithContext(added, ErrorKind::kCorruptData,
-                         fmt::format("manifest {}, after {} delete files", manifest.path, deletes_.files()));
+                         fmt::format("manifest {}, after {} delete files", manifest.path, deletes_->files()));
     }
   }
   return CheckLiveFiles(manifest, live_files);
@@ -117,7 +124,7 @@ arrow::Result<bool> TableScan::NextLocked(FileTask* task) {
     if (filter_.DataMayMatch(entry_.file)) break;
     ++counts_.data_files_left_out;
   }
-  ARROW_RETURN_NOT_OK(deletes_.Match(entry_.file, *entry_.sequence_number, &matched_));
+  ARROW_RETURN_NOT_OK(deletes_->Match(entry_.file, *entry_.sequence_number, &matched_));
   task->file = entry_.file;
   task->sequence_number = *entry_.sequence_number;
   task->file_sequence_number = entry_.file_sequence_number;

@@ -34,6 +34,8 @@
 
 namespace icebound::iceberg {
 
+class TableScan;
+
 struct ScanOptions {
   std::shared_ptr<const TableMetadata> table;  ///< required
   /// Of the table's snapshots; null: a table without one, that is without rows.
@@ -46,7 +48,10 @@ struct ScanOptions {
   /// Leaves no equality delete out by its keys: FileTask::has_equality_deletes then is the same for every filter. For whoever
   /// divides the files by it into scans that may get different filters.
   bool keep_equality_deletes = false;
-  const Schema* schema = nullptr;              ///< of the table's schemas; null: the current one
+  const Schema* schema = nullptr;  ///< of the table's schemas; null: the current one
+  /// A scan of the same snapshot without a filter, whose deletes are these, too: delete manifests are read once and held once,
+  /// and FileTask::has_equality_deletes is the same whatever the filter is. Null: this scan reads those that its filter needs.
+  std::shared_ptr<const TableScan> deletes_of;
   memory::MemoryConsumer* consumer = nullptr;  ///< required; outlives the scan
 };
 
@@ -71,9 +76,9 @@ class TableScan {
   arrow::Result<bool> Next(FileTask* task);
 
   /// Groups of the equality deletes that may be about a row the filter keeps. Valid as long as the scan.
-  const std::vector<EqualityDeleteGroup>& equality_groups() const { return deletes_.equality_groups(); }
+  const std::vector<EqualityDeleteGroup>& equality_groups() const { return deletes_->equality_groups(); }
   /// The file `index` (below its `files`) of a group. Its scope is EncodePartitionScope of its spec and partition.
-  arrow::Result<DeleteFile> EqualityDelete(size_t group, int64_t index) const { return deletes_.EqualityDelete(group, index); }
+  arrow::Result<DeleteFile> EqualityDelete(size_t group, int64_t index) const { return deletes_->EqualityDelete(group, index); }
 
   ScanCounts counts() const;
 
@@ -88,7 +93,7 @@ class TableScan {
 
   const ScanOptions options_;
   const ScanFilter filter_;
-  DeleteIndex deletes_;  // const after Open, but for Match, which mutex_ guards
+  std::shared_ptr<DeleteIndex> deletes_;  // shared with scans whose deletes_of this is
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.

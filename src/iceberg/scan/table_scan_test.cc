@@ -377,6 +377,32 @@ TEST(TableScan, SeveralThreadsShareItsTasks) {
   EXPECT_EQ(scan->counts().data_manifests, 20);
 }
 
+TEST(TableScan, ScansShareTheDeletesOfOneThatReadThem) {
+  TestTable table(kFields, kSpecs);
+  table.AddData({Data("a1", 1, {kA}), Data("b1", 1, {kB}), Data("b9", 9, {kB})}, 1);
+  table.AddDeletes({PositionDeletes("pb", 2, {kB}), EqualityDeletes("ea", 2, {kA})}, 1);
+  TestMemory memory;
+  ScanOptions options = table.Options(&memory);
+  options.deletes_of = TableScan::Open(options).ValueOrDie();
+  table.files.erase("m1");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      std::vector<std::string> lines;
+      const auto tasks = PlanAll(options).ValueOrDie();
+      for (const FileTask& task : tasks) lines.push_back(Text(task));
+      EXPECT_THAT(lines, ElementsAre("a1: E", "b1: pb", "b9:"));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto shared = TableScan::Open(options).ValueOrDie();
+  EXPECT_EQ(shared->equality_groups().size(), 1);
+  EXPECT_EQ(shared->counts().delete_manifests, 0);
+  ScanOptions other = options;
+  other.snapshot = nullptr;
+  EXPECT_EQ(GetErrorKind(TableScan::Open(other).status()), ErrorKind::kInternal);
+}
+
 // --- all pairs ------------------------------------------------------------------------------------------------------------
 
 struct Placed {

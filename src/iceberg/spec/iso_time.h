@@ -16,7 +16,7 @@ constexpr int64_t kMicrosPerDay = int64_t{86'400'000'000};
 constexpr int64_t kNanosPerDay = kMicrosPerDay * 1000;
 
 constexpr int64_t FloorDivide(int64_t value, int64_t divisor) { return value / divisor - (value % divisor < 0 ? 1 : 0); }
-constexpr int64_t FloorModulo(int64_t value, int64_t divisor) { return value - FloorDivide(value, divisor) * divisor; }
+constexpr int64_t FloorModulo(int64_t value, int64_t divisor) { return value % divisor + (value % divisor < 0 ? divisor : 0); }
 
 struct YearMonthDay {
   int64_t year;  ///< astronomical: 0 is 1 BC

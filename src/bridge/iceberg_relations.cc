@@ -24,9 +24,7 @@ arrow::Result<plan::ResolvedTable> ReadIceberg(const NamedTable& table, const pl
   ARROW_ASSIGN_OR_RAISE(const TableVersion version, SelectVersion(*table.loaded.metadata, reference));
   *at_fault = plan::IcebergPart::kTable;
   if (!metadata_table.empty()) return MakeMetadataTable(table, version, metadata_table, ledger->pool());
-  ARROW_ASSIGN_OR_RAISE(plan::PlanPtr rows, OpenIcebergTable(table.loaded, version.snapshot, *version.schema, table.name,
-                                                             table.file_systems, ledger));
-  return rows;
+  return OpenIcebergTable(table.loaded, version.snapshot, *version.schema, table.name, table.file_systems, ledger);
 }
 
 }  // namespace icebound::bridge

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/iceberg_table.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -20,15 +21,22 @@ plan::PlanPtr ScanOf(std::shared_ptr<plan::TableSource> table, const std::string
   return std::make_shared<plan::ScanNode>(std::move(table), name, std::move(request));
 }
 
-/// Only the table's own columns.
-plan::PlanPtr TableColumns(plan::PlanPtr data, int count) {
+/// The table's own columns, and behind them those that no table has, unless it has one of that name.
+plan::PlanPtr TableColumns(plan::PlanPtr data, const DataColumns& columns) {
   std::vector<expr::ExprPtr> exprs;
   std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) {
-    exprs.push_back(expr::MakeColumn(i, *data->schema()->field(i)));
-    names.push_back(data->schema()->field(i)->name());
+  for (int i = 0; i < columns.sequence; ++i) {
+    const arrow::Field& field = *data->schema()->field(i);
+    if (i >= columns.table_columns && std::find(names.begin(), names.end(), field.name()) != names.end()) continue;
+    exprs.push_back(expr::MakeColumn(i, field));
+    names.push_back(field.name());
   }
   return std::make_shared<plan::ProjectNode>(std::move(data), std::move(exprs), std::move(names));
+}
+
+plan::ResolvedTable Resolved(plan::PlanPtr plan, const DataColumns& columns) {
+  const int hidden = plan->schema()->num_fields() - columns.table_columns;
+  return {std::move(plan), hidden};
 }
 
 /// The delete index of a snapshot, with the consumer that it is charged to.
@@ -50,23 +58,23 @@ arrow::Result<std::shared_ptr<const iceberg::TableScan>> OpenScan(const Snapshot
 
 }  // namespace
 
-arrow::Result<plan::PlanPtr> OpenIcebergTable(const iceberg::LoadedTable& table, const iceberg::Snapshot* snapshot,
-                                              const iceberg::Schema& schema, const std::string& name,
-                                              io::FileSystems* file_systems, memory::MemoryLedger* ledger) {
+arrow::Result<plan::ResolvedTable> OpenIcebergTable(const iceberg::LoadedTable& table, const iceberg::Snapshot* snapshot,
+                                                    const iceberg::Schema& schema, const std::string& name,
+                                                    io::FileSystems* file_systems, memory::MemoryLedger* ledger) {
   ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const SnapshotRead> read,
                         MakeSnapshotRead(table, snapshot, schema, name, file_systems, ledger));
   ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const iceberg::TableScan> deletes, OpenScan(*read));
   if (deletes->equality_groups().empty()) {
     const DataColumns columns = MakeDataColumns(*read, {});
-    return TableColumns(ScanOf(MakeDataTable(read, columns, DataFiles::kAll), name), columns.table_columns);
+    return Resolved(TableColumns(ScanOf(MakeDataTable(read, columns, DataFiles::kAll), name), columns), columns);
   }
   ARROW_ASSIGN_OR_RAISE(const std::vector<iceberg::Field> dropped, DroppedKeyColumns(*read, *deletes));
   const DataColumns columns = MakeDataColumns(*read, dropped);
   plan::PlanPtr deleted = ScanOf(MakeDataTable(read, columns, DataFiles::kWithEqualityDeletes), name);
   ARROW_ASSIGN_OR_RAISE(deleted, WithoutDeletedRows(std::move(deleted), columns, read, deletes));
   plan::PlanPtr whole = ScanOf(MakeDataTable(read, columns, DataFiles::kWithoutEqualityDeletes), name);
-  return std::make_shared<plan::UnionAllNode>(std::vector<plan::PlanPtr>{
-      TableColumns(std::move(whole), columns.table_columns), TableColumns(std::move(deleted), columns.table_columns)});
+  std::vector<plan::PlanPtr> branches = {TableColumns(std::move(whole), columns), TableColumns(std::move(deleted), columns)};
+  return Resolved(std::make_shared<plan::UnionAllNode>(std::move(branches)), columns);
 }
 
 }  // namespace icebound::bridge

@@ -30,8 +30,9 @@ namespace icebound::bridge {
 /// The rows of a snapshot (null: of a table without one, which has none) with the columns of `schema`; both are of the table's
 /// metadata. `name` is what EXPLAIN and messages call it. Reads the manifest list and the manifests of deletes. The file systems
 /// and the ledger must outlive the plan.
-arrow::Result<plan::PlanPtr> OpenIcebergTable(const iceberg::LoadedTable& table, const iceberg::Snapshot* snapshot,
-                                              const iceberg::Schema& schema, const std::string& name,
-                                              io::FileSystems* file_systems, memory::MemoryLedger* ledger);
+/// Hidden columns are `_file` and `_pos`, and in v3 `_row_id` and `_last_updated_sequence_number`.
+arrow::Result<plan::ResolvedTable> OpenIcebergTable(const iceberg::LoadedTable& table, const iceberg::Snapshot* snapshot,
+                                                    const iceberg::Schema& schema, const std::string& name,
+                                                    io::FileSystems* file_systems, memory::MemoryLedger* ledger);
 
 }  // namespace icebound::bridge

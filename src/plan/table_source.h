@@ -103,9 +103,11 @@ enum class IcebergPart { kTable, kVersion, kMetadataTable };
 struct ResolvedTable {
   ResolvedTable(std::shared_ptr<TableSource> table) : source(std::move(table)) {}  // NOLINT(google-explicit-constructor)
   ResolvedTable(PlanPtr plan) : query(std::move(plan)) {}                          // NOLINT(google-explicit-constructor)
+  ResolvedTable(PlanPtr plan, int hidden) : query(std::move(plan)), hidden_columns(hidden) {}
 
   std::shared_ptr<TableSource> source;  ///< or null:
   PlanPtr query;
+  int hidden_columns = 0;  ///< so many last ones of the query's are found by their names, but not by *
 };
 
 /// How SQL names become tables; the session implements it. Errors have no position: the binder adds it.

@@ -178,12 +178,14 @@ arrow::Result<Binder::FromItem> Binder::BindTableName(const Node& node, const Qu
   }
   ARROW_ASSIGN_OR_RAISE(const std::optional<PlanPtr> query, BindNamedQuery(parts, environment, offset));
   PlanPtr plan = query.value_or(nullptr);
+  int hidden_columns = 0;
   if (!query) {
     auto table = context_.tables().ResolveName(parts);
     if (!table.ok()) return UnknownTable(table.status(), parts, environment, offset);
+    hidden_columns = table->hidden_columns;
     ARROW_ASSIGN_OR_RAISE(plan, PlanOf(std::move(table).MoveValueUnsafe(), fmt::format("{}", fmt::join(parts, ".")), offset));
   }
-  return Aliased(std::move(plan), {std::move(parts), {}}, node["alias"], offset);
+  return Aliased(std::move(plan), {std::move(parts), {}}, node["alias"], offset, hidden_columns);
 }
 
 arrow::Result<std::optional<PlanPtr>> Binder::BindNamedQuery(const std::vector<std::string>& parts,
@@ -301,16 +303,19 @@ arrow::Result<Binder::FromItem> Binder::BindSubquery(const Node& node, const Que
   return Aliased(std::move(plan), {}, node["alias"], offset);
 }
 
-arrow::Result<Binder::FromItem> Binder::Aliased(PlanPtr plan, ScopeTable table, const Node& alias, int offset) {
+arrow::Result<Binder::FromItem> Binder::Aliased(PlanPtr plan, ScopeTable table, const Node& alias, int offset,
+                                                int hidden_columns) {
   table = MakeScopeTable(std::move(table.qualifier), plan->schema()->fields());
+  const size_t shown = table.columns.size() - static_cast<size_t>(hidden_columns);
+  for (size_t i = shown; i < table.columns.size(); ++i) table.columns[i].hidden = true;
   FromItem item{std::move(plan), {}};
   if (alias) {
     ARROW_RETURN_NOT_OK(context_.OnlyFields(alias, {"aliasname", "colnames"}));
     table.qualifier = {std::string(alias.Text("aliasname"))};
     const std::vector<std::string> names = NameParts(alias["colnames"]);
-    if (names.size() > table.columns.size()) {
+    if (names.size() > shown) {
       return context_.Invalid(offset, "table \"{}\" has {} columns available but {} columns specified", table.qualifier.front(),
-                              table.columns.size(), names.size());
+                              shown, names.size());
     }
     for (size_t i = 0; i < names.size(); ++i) table.columns[i].field = table.columns[i].field->WithName(names[i]);
   }

@@ -104,8 +104,9 @@ arrow::Result<Binder::FromItem> Binder::BindIceberg(const Node& function, const 
   plan::IcebergPart at_fault = plan::IcebergPart::kTable;
   auto resolved = context_.tables().ResolveIceberg(reference, &at_fault);
   if (!resolved.ok()) return context_.Position(resolved.status(), offsets.Of(at_fault));
+  const int hidden_columns = resolved->hidden_columns;
   ARROW_ASSIGN_OR_RAISE(PlanPtr plan, PlanOf(std::move(resolved).MoveValueUnsafe(), reference.table, offset));
-  return Aliased(std::move(plan), {{"iceberg"}, {}}, alias, offset);
+  return Aliased(std::move(plan), {{"iceberg"}, {}}, alias, offset, hidden_columns);
 }
 
 }  // namespace icebound::sql

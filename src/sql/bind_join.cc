@@ -162,7 +162,7 @@ arrow::Result<Binder::FromItem> Binder::BindJoin(const Node& node, const QueryEn
   ScopeTable renamed{{std::string(alias.Text("aliasname"))}, {}};
   for (const ScopeTable& table : joined.tables) {
     std::copy_if(table.columns.begin(), table.columns.end(), std::back_inserter(renamed.columns),
-                 [](const ScopeColumn& column) { return !column.qualified_only; });
+                 [](const ScopeColumn& column) { return !column.qualified_only && !column.hidden; });
   }
   const std::vector<std::string> names = NameParts(alias["colnames"]);
   if (names.size() > renamed.columns.size()) {
@@ -273,7 +273,7 @@ arrow::Result<std::vector<Binder::UsingName>> Binder::NaturalNames(const JoinSid
   const auto on_right = [&](const std::string& name) {
     for (const ScopeTable& table : sides.right.tables) {
       for (const ScopeColumn& column : table.columns) {
-        if (!column.qualified_only && column.field->name() == name) return true;
+        if (!column.qualified_only && !column.hidden && column.field->name() == name) return true;
       }
     }
     return false;
@@ -281,7 +281,7 @@ arrow::Result<std::vector<Binder::UsingName>> Binder::NaturalNames(const JoinSid
   for (const ScopeTable& table : sides.left.tables) {
     for (const ScopeColumn& column : table.columns) {
       const std::string& name = column.field->name();
-      if (column.qualified_only || !on_right(name)) continue;
+      if (column.qualified_only || column.hidden || !on_right(name)) continue;
       if (std::any_of(names.begin(), names.end(), [&](const UsingName& other) { return other.name == name; })) {
         return context_.Invalid(offset, "common column name \"{}\" appears more than once in left table", name);
       }

@@ -136,7 +136,7 @@ arrow::Status Binder::ExpandStar(const Node& column_ref, QueryCore* core) {
   }
   for (const ScopeTable* table : tables) {
     for (const ScopeColumn& column : table->columns) {
-      if (qualifier.empty() && column.qualified_only) continue;
+      if (column.hidden || (qualifier.empty() && column.qualified_only)) continue;
       core->targets.push_back({column_ref, column, column.field->name(), false});
     }
   }

@@ -155,7 +155,7 @@ class Binder {
   /// Scans a table; a query counts as one more use of its tables.
   arrow::Result<plan::PlanPtr> PlanOf(plan::ResolvedTable table, const std::string& name, int offset);
   arrow::Result<plan::PlanPtr> ScanOf(std::shared_ptr<plan::TableSource> source, const std::string& name, int offset);
-  arrow::Result<FromItem> Aliased(plan::PlanPtr plan, ScopeTable table, const Node& alias, int offset);
+  arrow::Result<FromItem> Aliased(plan::PlanPtr plan, ScopeTable table, const Node& alias, int offset, int hidden_columns = 0);
   arrow::Status UnknownTable(const arrow::Status& status, const std::vector<std::string>& parts,
                              const QueryEnvironment& environment, int offset);
   arrow::Status AddTables(const FromItem& item, Scope* scope, int offset);

@@ -25,6 +25,7 @@ struct ScopeColumn {
   std::shared_ptr<arrow::Field> field;  ///< renamed already when the alias lists columns
   int index = 0;                        ///< in the plan below
   bool qualified_only = false;          ///< merged by USING: reached as t.x, but neither as x nor by *
+  bool hidden = false;                  ///< reached as x and t.x, but neither by * nor by NATURAL
 };
 
 /// One table of a FROM clause, or the columns that USING merged.

@@ -380,6 +380,22 @@ def test_what_position_deletes_must_not_hold(run, numbers, positions, word):
     assert "positions.parquet" in message and word in message
 
 
+def test_files_and_positions_are_columns_that_a_star_leaves_out(run, numbers):
+    commit = Commit(numbers)
+    paths = [commit.data(kv(range(10 * i, 10 * i + 10)), row_group_size=3) for i in range(2)]
+    commit.position_deletes([(paths[0], 1), (paths[0], 7)])
+    table = commit.commit()
+    commit = Commit(table)
+    commit.equality_deletes(pa.table([[12]], schema=with_ids([(1, "k", pa.int64())])), [1])
+    source = f"iceberg('{path_of(commit.commit())}')"
+    query = f"SELECT k, _file, t._pos FROM {source} t WHERE _pos BETWEEN 1 AND 7 AND _file <> '' ORDER BY k"
+    done = run(["sql", query, "--format", "json"])
+    expected = [(k, paths[k // 10], k % 10) for k in (2, 3, 4, 5, 6, 11, 13, 14, 15, 16, 17)]
+    assert [tuple(row.values()) for row in json.loads(done.stdout)] == expected
+    done = run(["sql", f"SELECT * FROM {source} a NATURAL JOIN {source} b WHERE a.k = 3", "--format", "json"])
+    assert json.loads(done.stdout) == [{"k": 3, "v": "v3"}]
+
+
 # --- deletion vectors --------------------------------------------------------------------------------------------------------
 
 

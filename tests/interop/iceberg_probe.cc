@@ -13,27 +13,11 @@
 
 #include "base/error.h"
 #include "iceberg/manifest/manifest_reader.h"
-#include "iceberg/spec/metadata_file.h"
-#include "iceberg/spec/table_metadata.h"
+#include "local_table.h"
 #include "memory/memory_ledger.h"
 
 namespace icebound::iceberg {
 namespace {
-
-std::string LocalPath(const std::string& location) {
-  for (const std::string_view scheme : {"file://", "file:"}) {
-    if (location.starts_with(scheme)) return location.substr(scheme.size());
-  }
-  return location;
-}
-
-arrow::Result<TableMetadata> ReadMetadata(const std::string& path, arrow::MemoryPool* pool) {
-  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path, pool));
-  ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
-  ARROW_ASSIGN_OR_RAISE(auto bytes, file->Read(size));
-  ARROW_ASSIGN_OR_RAISE(const auto text, MetadataText(std::move(bytes), path, pool));
-  return TableMetadata::Parse(std::string_view(*text), path);
-}
 
 std::string Hex(std::string_view bytes) {
   std::string hex;

@@ -15,27 +15,11 @@
 #include "expr/test_language.h"
 #include "iceberg/scan/table_scan.h"
 #include "iceberg/spec/arrow_schema.h"
-#include "iceberg/spec/metadata_file.h"
+#include "local_table.h"
 #include "memory/memory_ledger.h"
 
 namespace icebound::iceberg {
 namespace {
-
-std::string LocalPath(const std::string& location) {
-  for (const std::string_view scheme : {"file://", "file:"}) {
-    if (location.starts_with(scheme)) return location.substr(scheme.size());
-  }
-  return location;
-}
-
-arrow::Result<std::shared_ptr<const TableMetadata>> ReadMetadata(const std::string& path, arrow::MemoryPool* pool) {
-  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path, pool));
-  ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
-  ARROW_ASSIGN_OR_RAISE(auto bytes, file->Read(size));
-  ARROW_ASSIGN_OR_RAISE(const auto text, MetadataText(std::move(bytes), path, pool));
-  ARROW_ASSIGN_OR_RAISE(TableMetadata metadata, TableMetadata::Parse(std::string_view(*text), path));
-  return std::make_shared<const TableMetadata>(std::move(metadata));
-}
 
 void PrintTask(const FileTask& task) {
   std::string line;
@@ -76,7 +60,8 @@ arrow::Status Run(const std::string& path, const std::string& filter, bool count
   ARROW_ASSIGN_OR_RAISE(const auto ledger, memory::MemoryLedger::Make(ledger_options));
   const auto consumer = ledger->AddConsumer("probe");
   ScanOptions options;
-  ARROW_ASSIGN_OR_RAISE(options.table, ReadMetadata(path, consumer->pool()));
+  ARROW_ASSIGN_OR_RAISE(TableMetadata table, ReadMetadata(path, consumer->pool()));
+  options.table = std::make_shared<const TableMetadata>(std::move(table));
   options.snapshot = options.table->current_snapshot();
   options.consumer = consumer.get();
   options.open = [](const std::string& location) -> arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> {

@@ -19,11 +19,13 @@ class DataFileList final : public FileList {
  public:
   static arrow::Result<std::unique_ptr<FileList>> Make(std::shared_ptr<const SnapshotRead> read,
                                                        std::shared_ptr<arrow::Schema> schema, DataFiles which,
+                                                       std::shared_ptr<const iceberg::TableScan> deletes,
                                                        std::vector<expr::ExprPtr> filters, runtime::QueryContext* context,
                                                        memory::MemoryConsumer* consumer) {
     std::unique_ptr<DataFileList> files(new DataFileList(std::move(read), std::move(schema), which, context, consumer));
     iceberg::ScanOptions options{
         .table = files->read_->metadata, .snapshot = files->read_->snapshot, .open = files->read_->open, .consumer = consumer};
+    options.deletes_of = std::move(deletes);
     if (!filters.empty()) {
       // Columns at the top alone; those that no file has are none of the schema's.
       for (const auto& column : files->schema_->fields()) {
@@ -32,7 +34,6 @@ class DataFileList final : public FileList {
       }
       options.filters = std::move(filters);
       options.schema = files->read_->schema;
-      options.keep_equality_deletes = which != DataFiles::kAll;
     }
     ARROW_ASSIGN_OR_RAISE(files->scan_, iceberg::TableScan::Open(std::move(options)));
     return std::unique_ptr<FileList>(std::move(files));
@@ -124,8 +125,9 @@ class DataFileList final : public FileList {
 /// Thread safe.
 class DataTable final : public plan::TableSource {
  public:
-  DataTable(std::shared_ptr<const SnapshotRead> read, DataColumns columns, DataFiles which)
-      : read_(std::move(read)), columns_(std::move(columns)), which_(which) {}
+  DataTable(std::shared_ptr<const SnapshotRead> read, DataColumns columns, DataFiles which,
+            std::shared_ptr<const iceberg::TableScan> deletes)
+      : read_(std::move(read)), columns_(std::move(columns)), which_(which), deletes_(std::move(deletes)) {}
 
   const std::shared_ptr<arrow::Schema>& schema() const override { return columns_.schema; }
   plan::TableStatistics statistics() const override { return {.rows = read_->rows, .bytes = read_->bytes}; }
@@ -154,9 +156,9 @@ class DataTable final : public plan::TableSource {
                   .schema = arrow::schema(std::move(fields)),
                   .files = read_->data_files,
                   .rows = read_->rows.value_or(0)};
-    scan.list = [read = read_, schema = scan.schema, which = which_, filters = request.filters,
+    scan.list = [read = read_, schema = scan.schema, which = which_, deletes = deletes_, filters = request.filters,
                  context](memory::MemoryConsumer* consumer) {
-      return DataFileList::Make(read, schema, which, filters, context, consumer);
+      return DataFileList::Make(read, schema, which, deletes, filters, context, consumer);
     };
     return ScanFiles(std::move(scan), request, context);
   }
@@ -165,6 +167,7 @@ class DataTable final : public plan::TableSource {
   const std::shared_ptr<const SnapshotRead> read_;
   const DataColumns columns_;
   const DataFiles which_;
+  const std::shared_ptr<const iceberg::TableScan> deletes_;  // null: each scan reads its own
 };
 
 }  // namespace
@@ -192,8 +195,9 @@ DataColumns MakeDataColumns(const SnapshotRead& read, const std::vector<iceberg:
   return columns;
 }
 
-std::shared_ptr<plan::TableSource> MakeDataTable(std::shared_ptr<const SnapshotRead> read, DataColumns columns, DataFiles which) {
-  return std::make_shared<DataTable>(std::move(read), std::move(columns), which);
+std::shared_ptr<plan::TableSource> MakeDataTable(std::shared_ptr<const SnapshotRead> read, DataColumns columns, DataFiles which,
+                                                 std::shared_ptr<const iceberg::TableScan> deletes) {
+  return std::make_shared<DataTable>(std::move(read), std::move(columns), which, std::move(deletes));
 }
 
 }  // namespace icebound::bridge

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bridge/snapshot_read.h"
+#include "iceberg/scan/table_scan.h"
 #include "plan/table_source.h"
 
 namespace icebound::bridge {
@@ -30,7 +31,9 @@ struct DataColumns {
 /// `extras` are fields that equality deletes are about and the schema read with does not have.
 DataColumns MakeDataColumns(const SnapshotRead& read, const std::vector<iceberg::Field>& extras);
 
-/// Filters prune files, row groups and pages, and drop rows exactly.
-std::shared_ptr<plan::TableSource> MakeDataTable(std::shared_ptr<const SnapshotRead> read, DataColumns columns, DataFiles which);
+/// Filters prune files, row groups and pages, and drop rows exactly. `deletes` is a scan of the snapshot without a filter, whose
+/// deletes serve here too; files are divided by it. With kAll it may be null: then the deletes that the filter needs are read.
+std::shared_ptr<plan::TableSource> MakeDataTable(std::shared_ptr<const SnapshotRead> read, DataColumns columns, DataFiles which,
+                                                 std::shared_ptr<const iceberg::TableScan> deletes = nullptr);
 
 }  // namespace icebound::bridge

@@ -70,9 +70,9 @@ arrow::Result<plan::ResolvedTable> OpenIcebergTable(const iceberg::LoadedTable& 
   }
   ARROW_ASSIGN_OR_RAISE(const std::vector<iceberg::Field> dropped, DroppedKeyColumns(*read, *deletes));
   const DataColumns columns = MakeDataColumns(*read, dropped);
-  plan::PlanPtr deleted = ScanOf(MakeDataTable(read, columns, DataFiles::kWithEqualityDeletes), name);
+  plan::PlanPtr deleted = ScanOf(MakeDataTable(read, columns, DataFiles::kWithEqualityDeletes, deletes), name);
   ARROW_ASSIGN_OR_RAISE(deleted, WithoutDeletedRows(std::move(deleted), columns, read, deletes));
-  plan::PlanPtr whole = ScanOf(MakeDataTable(read, columns, DataFiles::kWithoutEqualityDeletes), name);
+  plan::PlanPtr whole = ScanOf(MakeDataTable(read, columns, DataFiles::kWithoutEqualityDeletes, deletes), name);
   std::vector<plan::PlanPtr> branches = {TableColumns(std::move(whole), columns), TableColumns(std::move(deleted), columns)};
   return Resolved(std::make_shared<plan::UnionAllNode>(std::move(branches)), columns);
 }

@@ -74,8 +74,7 @@ arrow::Status TableScan::ReadDeleteManifest(const ManifestFile& manifest) {
     ARROW_ASSIGN_OR_RAISE(const bool more, reader->Next(&entry_));
     if (!more) break;
     ++live_files;
-    const bool is_kept = options_.keep_equality_deletes && entry_.file.content == FileContent::kEqualityDeletes;
-    if (is_kept ? !filter_.PartitionMayMatch(entry_.file) : !filter_.DeletesMayMatch(entry_.file)) {
+    if (!filter_.DeletesMayMatch(entry_.file)) {
       ++counts_.delete_files_left_out;
       continue;
     }

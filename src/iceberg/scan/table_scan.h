@@ -45,9 +45,6 @@ struct ScanOptions {
   /// Whoever reads the files applies them; here they leave out what cannot satisfy them.
   std::vector<expr::ExprPtr> filters;
   std::vector<int32_t> filter_field_ids;
-  /// Leaves no equality delete out by its keys: FileTask::has_equality_deletes then is the same for every filter. For whoever
-  /// divides the files by it into scans that may get different filters.
-  bool keep_equality_deletes = false;
   const Schema* schema = nullptr;  ///< of the table's schemas; null: the current one
   /// A scan of the same snapshot without a filter, whose deletes are these, too: delete manifests are read once and held once,
   /// and FileTask::has_equality_deletes is the same whatever the filter is. Null: this scan reads those that its filter needs.
